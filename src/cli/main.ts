@@ -1,0 +1,1 @@
+process.stdout.write(`podwright on ${process.version}\n`);

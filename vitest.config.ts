@@ -1,0 +1,30 @@
+import { defineConfig } from 'vitest/config';
+
+// unit: needs nothing but npm. cluster: needs a real Kubernetes through KUBECONFIG.
+// Suites that need other programs (kubectl, Go, Chromium) are projects of their own.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/on-cluster/**', 'test/foreign/**', 'test/browser/**', 'test/long/**'],
+          pool: 'forks',
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'cluster',
+          include: ['test/on-cluster/**/*.test.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
