@@ -17,6 +17,17 @@ export default defineConfig({
       },
       {
         test: {
+          // Needs Chromium: /usr/bin/chromium, or the path in CHROMIUM.
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: 'cluster',
           include: ['test/on-cluster/**/*.test.ts'],
           pool: 'forks',
