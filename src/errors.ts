@@ -26,6 +26,7 @@ export const errorCodes = [
   'ERR_PODWRIGHT_REMOVE_INCOMPLETE',
   'ERR_PODWRIGHT_RECORDING_INVALID',
   'ERR_PODWRIGHT_PLACEHOLDER',
+  'ERR_PODWRIGHT_POD_LOST',
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];
