@@ -3,19 +3,17 @@
  *
  * A `BuildSpec` speaks of steps and images, not of Kubernetes: names may be any text, values may hold any character,
  * secrets are marked as such. Everything that Kubernetes demands of them (valid names, escapes, Secret objects) is
- * made from it here in `src/pod`. It is plain data, never changed by the runtime, and serializable except for secrets'
- * worth: whoever prints one prints `secrets` too.
+ * made from it here in `src/pod`. It is plain data and never changed by the runtime; whoever prints one prints its `secrets` too.
  */
 
-/** When the image of a container is pulled. `on_start` pulls like `always`, at the moment the step is asked to run. */
-export type PullPolicy = 'always' | 'not_present' | 'never' | 'on_start';
+import type { PullPolicy } from '../image/policy.ts';
 
 export interface BuildSpec {
   /** The caller's name for this build: any text, 1 to 253 characters. Two live builds of one owner differ in it. */
   readonly id: string;
   /** At least one. Names are unique. */
   readonly containers: readonly ContainerSpecRequest[];
-  /** The folder that all containers share; `/podwright/workspace` in an emptyDir when absent. */
+  /** The folder that all containers share; `/workspace` in an emptyDir when absent. */
   readonly workspace?: WorkspaceRequest;
   /** Further volumes of the pod, mounted where the containers say. */
   readonly volumes?: readonly VolumeRequest[];
@@ -41,7 +39,10 @@ export interface ContainerSpecRequest {
   readonly image: string;
   /** Run by `/bin/sh -e` of the step's image. Excludes `entrypoint` and `args`. */
   readonly script?: string;
-  /** Replaces the image's entrypoint; needs a placeholder with the `entry` program. */
+  /**
+   * Replaces the image's entrypoint, where the placeholder has the `entry` program; without it, becomes the arguments
+   * of the image's own entrypoint, because a command would run in the placeholder too.
+   */
   readonly entrypoint?: readonly string[];
   readonly args?: readonly string[];
   /** Given literally: `$(NAME)` and `$$` stay what they are. */
