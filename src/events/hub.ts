@@ -1,0 +1,157 @@
+/**
+ * Where events are published: one bounded log and the state they add up to, moved in one step, so that a snapshot and
+ * the sequence number it belongs to never differ; and the logs of containers beside them, each bounded by itself, so
+ * that a chatty step pushes out neither events nor the lines of another.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { BoundedLog, type Bounds } from './bounded-log.ts';
+import { emptyState, reduce, type State } from './state.ts';
+import type { EventBody, LogLineRecord, PodwrightEvent } from './types.ts';
+
+export interface EventHubOptions {
+  readonly clock: Clock;
+  readonly version: string;
+  readonly server?: string;
+  /** Names this hub's sequence numbers; a random one by default. */
+  readonly epoch?: string;
+  readonly events?: Partial<Bounds>;
+  /** Of each container. */
+  readonly lines?: Partial<Bounds>;
+  /** Builds that have ended and are still kept, the newest; older ones are forgotten. */
+  readonly maxEndedBuilds?: number;
+}
+
+/** What the log holds: the event, and its JSON text, made once for all readers. */
+export interface StoredEvent {
+  readonly event: PodwrightEvent;
+  readonly json: string;
+  /** Encoded forms by wire format, made when the first reader asks for one. */
+  readonly encoded: Map<string, Buffer>;
+}
+
+export interface StoredLine {
+  readonly line: LogLineRecord;
+  readonly json: string;
+}
+
+export interface Snapshot {
+  readonly epoch: string;
+  /** The newest event that the state contains. */
+  readonly seq: number;
+  readonly state: State;
+}
+
+const defaultEvents: Bounds = { maxEntries: 100_000, maxBytes: 64 * 2 ** 20 };
+const defaultLines: Bounds = { maxEntries: 20_000, maxBytes: 2 ** 20 };
+const ended: readonly string[] = ['succeeded', 'failed', 'canceled', 'errored', 'removed'];
+
+export class EventHub {
+  readonly epoch: string;
+  readonly events: BoundedLog<StoredEvent>;
+  readonly #clock: Clock;
+  readonly #lineBounds: Bounds;
+  readonly #maxEndedBuilds: number;
+  readonly #lines = new Map<string, Map<string, BoundedLog<StoredLine>>>();
+  readonly #listeners = new Set<(event: PodwrightEvent) => void>();
+  /** Builds that have ended and are in the state, oldest first. */
+  readonly #ended = new Set<string>();
+  #state: State = emptyState;
+
+  constructor(options: EventHubOptions) {
+    this.#clock = options.clock;
+    this.epoch = options.epoch ?? randomUUID();
+    this.events = new BoundedLog({ ...defaultEvents, ...options.events });
+    this.#lineBounds = { ...defaultLines, ...options.lines };
+    this.#maxEndedBuilds = options.maxEndedBuilds ?? 1000;
+    this.publish({ type: 'run.started', version: options.version, server: options.server ?? null });
+  }
+
+  /** The state, and the number of the newest event in it. */
+  snapshot(): Snapshot {
+    return { epoch: this.epoch, seq: this.events.last, state: this.#state };
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** Puts an event at the end of the log. After the hub was ended nothing is taken any more, and null is returned. */
+  publish(body: EventBody): PodwrightEvent | null {
+    if (this.events.isClosed) return null;
+    const at = this.#clock.now();
+    const { value } = this.events.append((seq) => {
+      const event = { seq, at, ...body };
+      const json = JSON.stringify(event);
+      return { value: { event, json, encoded: new Map() }, bytes: json.length };
+    });
+    this.#state = reduce(this.#state, value.event);
+    for (const listener of [...this.#listeners]) listener(value.event);
+    this.#forget(value.event);
+    return value.event;
+  }
+
+  /**
+   * Called with each later event, at once and in order, after the state has it. For parts of this process (metrics,
+   * spans); whoever may be slow takes a cursor. A listener must not throw and must not publish.
+   */
+  listen(listener: (event: PodwrightEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Keeps one line of a container's log. */
+  appendLine(build: string, container: string, line: Omit<LogLineRecord, 'seq'>): void {
+    const log = this.#log(build, container);
+    if (log.isClosed) return;
+    log.append((seq) => {
+      const record = { seq, ...line };
+      const json = JSON.stringify(record);
+      return { value: { line: record, json }, bytes: json.length };
+    });
+  }
+
+  /** No line follows. */
+  endLines(build: string, container: string): void {
+    this.#log(build, container).close();
+  }
+
+  /** The log of a container that the state knows; also before its first line. */
+  lines(build: string, container: string): BoundedLog<StoredLine> | undefined {
+    const known = this.#state.builds[build]?.containers.some(({ name }) => name === container) ?? false;
+    return known ? this.#log(build, container) : undefined;
+  }
+
+  /** Publishes the last event and closes every log; readers read to the end. Idempotent. */
+  end(outcome: 'succeeded' | 'failed' | 'canceled' | 'errored', message: string | null = null): void {
+    if (this.events.isClosed) return;
+    this.publish({ type: 'run.ended', outcome, message });
+    this.events.close();
+    for (const logs of this.#lines.values()) for (const log of logs.values()) log.close();
+  }
+
+  #log(build: string, container: string): BoundedLog<StoredLine> {
+    let logs = this.#lines.get(build);
+    if (logs === undefined) {
+      logs = new Map();
+      this.#lines.set(build, logs);
+    }
+    let log = logs.get(container);
+    if (log === undefined) {
+      log = new BoundedLog(this.#lineBounds);
+      logs.set(container, log);
+    }
+    return log;
+  }
+
+  #forget(event: PodwrightEvent): void {
+    if (event.type !== 'build.changed' || !ended.includes(event.to)) return;
+    if (this.#state.builds[event.build] !== undefined) this.#ended.add(event.build);
+    const [oldest] = this.#ended;
+    if (oldest === undefined || this.#ended.size <= this.#maxEndedBuilds) return;
+    this.#ended.delete(oldest);
+    for (const log of this.#lines.get(oldest)?.values() ?? []) log.close();
+    this.#lines.delete(oldest);
+    this.publish({ type: 'build.forgotten', build: oldest });
+  }
+}
