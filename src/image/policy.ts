@@ -1,6 +1,7 @@
 /**
  * What a pipeline says of images, in Kubernetes' words: when to pull, and which images may run privileged.
  */
+import { matchesGlob } from './glob.ts';
 import { familiarImageName, formatImageReference, parseImageReference } from './reference.ts';
 
 /** As in the pipeline format; `on_start` pulls when the step starts, which for a pod is always. */
@@ -32,28 +33,5 @@ export function isPrivilegedImage(image: string, patterns: readonly string[]): b
   const name = familiarImageName(reference);
   const spellings = [name, formatImageReference(reference)];
   if (reference.tag !== undefined) spellings.push(`${name}:${reference.tag}`);
-  return patterns.some((pattern) => {
-    const expression = globExpression(pattern);
-    return spellings.some((spelling) => expression.test(spelling));
-  });
-}
-
-/** `*`, `?` and `[…]` as in a shell; everything else stands for itself. */
-function globExpression(pattern: string): RegExp {
-  let expression = '';
-  for (let index = 0; index < pattern.length; index++) {
-    const char = pattern.charAt(index);
-    const close = char === '[' ? pattern.indexOf(']', index + 2) : -1;
-    if (char === '*') expression += '[^/]*';
-    else if (char === '?') expression += '[^/]';
-    else if (close !== -1) {
-      const set = pattern
-        .slice(index + 1, close)
-        .replace(/^[!^]/, '^')
-        .replace(/[\\[]/g, '\\$&');
-      expression += `[${set}]`;
-      index = close;
-    } else expression += char.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  }
-  return new RegExp(`^${expression}$`);
+  return patterns.some((pattern) => spellings.some((spelling) => matchesGlob(pattern, spelling)));
 }
