@@ -64,17 +64,15 @@ export interface ImagePullFailed extends Observed {
   /** Of them, those since the trouble is of a permanent class; 0 for a transient one. */
   readonly permanentAttempts: number;
 }
-/** The image is there, but the kubelet cannot create or start the container, and will try again. */
+/** Something else than the pull keeps the step from starting, and the kubelet will try again. */
 export interface StartBlocked extends Observed {
   readonly type: 'start.blocked';
-  readonly cause: 'configError' | 'startError';
+  readonly cause: 'configError' | 'startError' | 'initFailed';
+  /** Which grace it gets. */
+  readonly grace: keyof GracePolicy;
   /** The kubelet's own reason, for example CreateContainerConfigError. */
   readonly reason: string;
   readonly message: string | null;
-}
-/** What was blocked or had failed is not any more. */
-export interface StartCleared extends Observed {
-  readonly type: 'start.cleared';
 }
 /**
  * The placeholder was stopped for the step and the kubelet will start nothing in its place: a failure, whose cause a
@@ -97,6 +95,15 @@ export interface ContainerTerminated extends Observed {
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
 }
+/** The node controller says that the kubelet has not answered for a while; containers may go on unseen. */
+export interface NodeSilent extends Observed {
+  readonly type: 'node.silent';
+  /** On the runtime's clock: when the grace of the pod's deletion is over, so that silence means loss; null without one. */
+  readonly lostAt: number | null;
+}
+export interface NodeAnswered extends Observed {
+  readonly type: 'node.answered';
+}
 /** The caller gave up, or one of the caller's time limits ran out. */
 export interface Cancel {
   readonly type: 'cancel';
@@ -116,10 +123,11 @@ export type ContainerMessage =
   | ImagePulled
   | ImagePullFailed
   | StartBlocked
-  | StartCleared
   | SwitchFailed
   | ContainerRunning
   | ContainerTerminated
+  | NodeSilent
+  | NodeAnswered
   | Cancel
   | TimePassed;
 
