@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { PodwrightError } from '../errors.ts';
 import { type Logger, silentLogger } from '../logger.ts';
 import { version as packageVersion } from '../version.ts';
-import { loadCredentialSource } from './kube-config.ts';
+import { type ConfigSource, loadCredentialSource } from './kube-config.ts';
 import { apiGroup, type ByteStream, type KubeList, type ResourcePath, urlPath } from './resource.ts';
 import { type ApiRequest, Transport } from './transport.ts';
 
@@ -109,13 +109,7 @@ export interface KubeClient {
   close(): Promise<void>;
 }
 
-export interface ConnectOptions {
-  /** Path of a kubeconfig file. Default: as kubectl does, `$KUBECONFIG`, then `~/.kube/config`, then in-cluster. */
-  readonly kubeConfig?: string;
-  /** A context of it, instead of its current one. */
-  readonly context?: string;
-  /** Use the pod's service account, and nothing else. */
-  readonly inCluster?: boolean;
+export interface ConnectOptions extends ConfigSource {
   /** Default `podwright/VERSION`. */
   readonly userAgent?: string;
   /** Milliseconds after which a request without a whole answer has failed. Default 30,000. */

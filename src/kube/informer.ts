@@ -13,19 +13,14 @@
  * was missed, and its object is the last one that was seen.
  */
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../logger.ts';
+import { PodwrightError } from '../errors.ts';
+import { type Logger, silentLogger } from '../logger.ts';
 import type { KubeClient } from './client.ts';
+import { Reflector } from './reflector.ts';
 import type { KubeObject, ResourcePath } from './resource.ts';
+import { type Delta, Store } from './store.ts';
 
-/** What changed in the cache. `key` is `namespace/name`; `old` is there for updates and replaced objects. */
-export interface Delta<T> {
-  readonly kind: 'added' | 'updated' | 'deleted';
-  readonly key: string;
-  readonly object: T;
-  readonly old?: T;
-  /** False only for deletions that were found out by a later list: `object` may be older than its last state. */
-  readonly finalStateKnown: boolean;
-}
+export type { Delta } from './store.ts';
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -72,4 +67,160 @@ export interface WatchHealth {
   /** The last failure; null again once a watch is open. */
   readonly lastError: Error | null;
   readonly counters: WatchCounters;
+}
+
+type Handler<T> = (delta: Delta<T>) => void;
+
+export class Informer<T extends KubeObject> {
+  readonly #store = new Store<T>();
+  readonly #reflector: Reflector<T>;
+  readonly #resource: string;
+  readonly #logger: Logger;
+  readonly #handlers = new Set<{ readonly handle: Handler<T> }>();
+  #handlerErrors = 0;
+
+  constructor(options: InformerOptions<T>) {
+    this.#logger = options.logger ?? silentLogger;
+    this.#resource = options.path.resource;
+    this.#reflector = new Reflector<T>({
+      ...options,
+      random: options.random ?? Math.random,
+      logger: this.#logger,
+      onList: (items) => this.#deliver(this.#store.replace(items)),
+      onFrame: (frame) => this.#deliver(this.#store.apply(frame)),
+    });
+  }
+
+  /** Tells `handler` every object there is, then every delta. Returns what removes it. */
+  addHandler(handler: Handler<T>): () => void {
+    if (this.#reflector.snapshot.value === 'stopped') return () => undefined;
+    const entry = { handle: handler };
+    this.#handlers.add(entry);
+    for (const [key, object] of this.#store.entries()) {
+      this.#tell(entry, { kind: 'added', key, object, finalStateKnown: true });
+    }
+    return () => void this.#handlers.delete(entry);
+  }
+
+  /** Idempotent. Has no effect after `stop()`. */
+  start(): void {
+    this.#reflector.start();
+  }
+
+  /** Idempotent. Once it resolves no request, timer or call of a handler is left. */
+  async stop(): Promise<void> {
+    this.#handlers.clear();
+    await this.#reflector.stop();
+  }
+
+  /**
+   * Resolves once the handlers were told the first whole list. Rejects when the server refuses (the informer goes on
+   * trying), with ERR_PODWRIGHT_STOPPED when it was stopped, and with the signal's reason.
+   */
+  synced(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let unsubscribe = (): void => undefined;
+      const settle = (action: () => void): void => {
+        unsubscribe();
+        signal?.removeEventListener('abort', onAbort);
+        action();
+      };
+      const onAbort = (): void => settle(() => reject(signal?.reason));
+      const look = (): boolean => {
+        const verdict = this.#syncVerdict();
+        if (verdict === 'pending') return false;
+        settle(() => (verdict === 'synced' ? resolve() : reject(verdict)));
+        return true;
+      };
+      if (signal?.aborted) return onAbort();
+      if (look()) return undefined;
+      unsubscribe = this.#reflector.subscribe(() => void look());
+      signal?.addEventListener('abort', onAbort, { once: true });
+      return undefined;
+    });
+  }
+
+  /** By `namespace/name`. The object is shared: never change it. */
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): readonly T[] {
+    return this.#store.list();
+  }
+
+  get health(): WatchHealth {
+    const { value, context } = this.#reflector.snapshot;
+    const { counters, lastContactAt, stateSince } = context;
+    const state = this.#healthState();
+    return {
+      state,
+      since: state === 'stale' ? (lastContactAt ?? stateSince) : stateSince,
+      lastContactAt,
+      lastError: value === 'stopped' ? null : this.#reflector.lastError,
+      counters: { ...counters, bytes: this.#reflector.bytes, handlerErrors: this.#handlerErrors },
+    };
+  }
+
+  /** Told whenever the state changes; not on mere progress. */
+  subscribeHealth(listener: (health: WatchHealth) => void): () => void {
+    let known = this.#healthState();
+    return this.#reflector.subscribe(() => {
+      const state = this.#healthState();
+      if (state === known) return;
+      known = state;
+      try {
+        listener(this.health);
+      } catch (error) {
+        this.#logger.info('A health listener threw', { resource: this.#resource, state, error });
+      }
+    });
+  }
+
+  #healthState(): WatchHealth['state'] {
+    const { value, context } = this.#reflector.snapshot;
+    switch (value) {
+      case 'idle':
+        return 'starting';
+      case 'listing':
+        return context.hasSynced ? 'relisting' : 'starting';
+      case 'connecting':
+        return context.failure === null ? 'live' : 'stale';
+      case 'watching':
+        return 'live';
+      case 'backingOff':
+        return 'stale';
+      case 'degraded':
+      case 'stopped':
+        return value;
+    }
+  }
+
+  #syncVerdict(): 'synced' | 'pending' | Error {
+    const { value, context } = this.#reflector.snapshot;
+    if (context.hasSynced) return 'synced';
+    if (value === 'degraded') return this.#reflector.lastError ?? new PodwrightError('ERR_PODWRIGHT_API', 'refused');
+    if (value === 'stopped')
+      return new PodwrightError('ERR_PODWRIGHT_STOPPED', 'the informer was stopped before it had a list');
+    return 'pending';
+  }
+
+  /** The store is up to date for all of `deltas` by now: a handler added meanwhile has seen them. */
+  #deliver(deltas: readonly Delta<T>[]): void {
+    if (deltas.length === 0) return;
+    const entries = [...this.#handlers];
+    for (const delta of deltas) {
+      for (const entry of entries) this.#tell(entry, delta);
+    }
+  }
+
+  #tell(entry: { readonly handle: Handler<T> }, delta: Delta<T>): void {
+    if (!this.#handlers.has(entry)) return;
+    try {
+      entry.handle(delta);
+    } catch (error) {
+      this.#handlerErrors++;
+      this.#logger.info('A handler threw', { resource: this.#resource, kind: delta.kind, key: delta.key, error });
+    }
+  }
 }

@@ -7,7 +7,16 @@
  */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { PodwrightError } from '../errors.ts';
-import type { ConnectOptions } from './client.ts';
+
+/** Which configuration to read. Default: as kubectl does, `$KUBECONFIG`, then `~/.kube/config`, then in-cluster. */
+export interface ConfigSource {
+  /** Path of a kubeconfig file. */
+  readonly kubeConfig?: string;
+  /** A context of it, instead of its current one. */
+  readonly context?: string;
+  /** Use the pod's service account, and nothing else. */
+  readonly inCluster?: boolean;
+}
 
 /** What a connection must use. Two that are equal as JSON can share sockets. */
 export interface TlsMaterial {
@@ -37,10 +46,11 @@ export interface CredentialSource {
   renew(): Promise<void>;
 }
 
-type Source = Pick<ConnectOptions, 'kubeConfig' | 'context' | 'inCluster'>;
+/** The name that client-node gives to the context of its fallback. */
+const fallbackContext = 'loaded-context';
 
 /** Throws ERR_PODWRIGHT_CONFIG when there is no usable configuration. */
-export async function loadCredentialSource(source: Source): Promise<CredentialSource> {
+export async function loadCredentialSource(source: ConfigSource): Promise<CredentialSource> {
   let loaded = await load(source);
   let pending: Promise<Credentials> | undefined;
   return {
@@ -69,7 +79,7 @@ interface Loaded {
   read(): Promise<Credentials>;
 }
 
-async function load(source: Source): Promise<Loaded> {
+async function load(source: ConfigSource): Promise<Loaded> {
   const { HttpMethod, KubeConfig, RequestContext } = await import('@kubernetes/client-node');
 
   /** Takes the TLS options for itself, where client-node would make a new connection pool for each request. */
@@ -109,13 +119,13 @@ async function load(source: Source): Promise<Loaded> {
 }
 
 /** Returns where the configuration came from, for messages. */
-function readConfig(config: KubeConfig, source: Source): string {
+function readConfig(config: KubeConfig, source: ConfigSource): string {
   const from =
     source.kubeConfig ?? (source.inCluster === true ? "the pod's service account" : 'the default kubeconfig');
   try {
     if (source.kubeConfig !== undefined) config.loadFromFile(source.kubeConfig);
     else if (source.inCluster === true) config.loadFromCluster();
-    else config.loadFromDefault();
+    else loadDefault(config);
   } catch (cause) {
     throw new PodwrightError('ERR_PODWRIGHT_CONFIG', `${from} cannot be read: ${messageOf(cause)}`, {
       cause,
@@ -124,6 +134,14 @@ function readConfig(config: KubeConfig, source: Source): string {
   }
   if (source.context !== undefined) config.setCurrentContext(source.context);
   return from;
+}
+
+/** client-node falls back to http://localhost:8080, where nothing has listened for years. */
+function loadDefault(config: KubeConfig): void {
+  config.loadFromDefault();
+  if (config.getCurrentContext() === fallbackContext) {
+    throw new Error('there is neither $KUBECONFIG nor ~/.kube/config, and this is no pod');
+  }
 }
 
 function noCluster(config: KubeConfig, from: string): PodwrightError {
