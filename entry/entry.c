@@ -3,7 +3,8 @@
  *
  *   entry wait …                               wait to be asked to stop, then end with 213
  *   entry install DIR [--marks DIR]            copy this program to DIR/entry and make the marks folder usable by all
- *   entry run --mark FILE -- COMMAND [ARG…]    leave the mark, then become COMMAND; in the placeholder image: wait
+ *   entry run --mark FILE [--linger SECONDS] -- COMMAND [ARG…]
+ *                                              leave the mark, then become COMMAND; in the placeholder image: wait
  *
  * It promises: in the placeholder image it never runs anything; elsewhere COMMAND is begun only after the mark was
  * created by this very process, so a second start of the container runs nothing; and once COMMAND runs, nothing of
@@ -58,11 +59,12 @@ static void write_all(int file, const char *bytes, unsigned long length) {
   }
 }
 
-/* `word` is what programs match on; the rest, up to a null, is for people. */
-#define END(code, loud, ...) end(code, loud, (const char *const[]){__VA_ARGS__, 0})
+/* The first part is what programs match on; the rest, up to a null, is for people. */
+#define REPORT(loud, ...) report(loud, (const char *const[]){__VA_ARGS__, 0})
+#define END(code, loud, ...) do { REPORT(loud, __VA_ARGS__); sys_exit(code); } while (0)
 enum { QUIET = 0, LOUD = 1 };
 
-static NORETURN void end(int code, int loud, const char *const *parts) {
+static void report(int loud, const char *const *parts) {
   char line[REPORT_SIZE];
   unsigned long length = append(line, 0, "podwright-entry: ");
   for (; *parts; parts++) length = append(line, length, *parts);
@@ -70,7 +72,6 @@ static NORETURN void end(int code, int loud, const char *const *parts) {
   if (loud) write_all(2, line, length);
   int log = (int)sys_openat(AT_FDCWD, termination_log, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0);
   if (log >= 0) write_all(log, line, length);
-  sys_exit(code);
 }
 
 static const char *reason(long error) {
@@ -139,31 +140,58 @@ static void wait_for_stop(void) {
 
 /* ---- run ---- */
 
-static void leave_mark(const char *mark) {
+/*
+ * A kubelet removes the log of the instance before as soon as the next one has ended. So a second start can stay for
+ * a while: the step's log can then still be read. Asked to stop, it ends at once.
+ */
+static NORETURN void refuse_second_start(const char *mark, long linger_seconds) {
+  const struct timespec linger = {linger_seconds, 0};
+  REPORT(LOUD, "already-ran: this container began its step before (", mark, " is there); nothing was run");
+  while (sys_rt_sigtimedwait(&stop_signals, &linger) == -EINTR);
+  sys_exit(CODE_ALREADY_RAN);
+}
+
+/* Returns only if this process created the mark. */
+static void leave_mark(const char *mark, long linger_seconds) {
   long file = sys_openat(AT_FDCWD, mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-  if (file == -EEXIST) {
-    END(CODE_ALREADY_RAN, LOUD, "already-ran: this container began its step before (", mark, " is there); nothing was run");
-  }
+  if (file == -EEXIST) refuse_second_start(mark, linger_seconds);
   if (file < 0) END(CODE_NO_MARK, LOUD, "no-mark: cannot create ", mark, ": ", reason(file), "; nothing was run");
   /* The mark must outlive a crash of the node. EINVAL: a file system without fsync. */
   long synced = sys_fsync((int)file);
   if (synced < 0 && synced != -EINVAL) END(CODE_NO_MARK, LOUD, "no-mark: cannot keep ", mark, ": ", reason(synced), "; nothing was run");
 }
 
+/* A whole number of at most a day, or -1. */
+static long seconds_of(const char *text) {
+  long seconds = 0;
+  if (!text || !*text) return -1;
+  for (; *text; text++) {
+    if (*text < '0' || *text > '9') return -1;
+    seconds = seconds * 10 + (*text - '0');
+    if (seconds > 86400) return -1;
+  }
+  return seconds;
+}
+
 static void run(char **arguments, char **environment) {
   const char *mark = 0;
-  while (*arguments && !same(*arguments, "--")) {
-    if (!same(*arguments, "--mark")) END(CODE_USAGE, LOUD, "usage: run has no option \"", *arguments, "\"");
-    if (mark || !arguments[1] || arguments[1][0] != '/') END(CODE_USAGE, LOUD, "usage: run wants one --mark and an absolute path");
-    mark = arguments[1];
-    arguments += 2;
+  long linger = 0;
+  for (; *arguments && !same(*arguments, "--"); arguments += 2) {
+    const char *option = arguments[0], *value = arguments[1];
+    if (same(option, "--mark")) {
+      if (mark || !value || value[0] != '/') END(CODE_USAGE, LOUD, "usage: --mark wants an absolute path, once");
+      mark = value;
+    } else if (same(option, "--linger")) {
+      linger = seconds_of(value);
+      if (linger < 0) END(CODE_USAGE, LOUD, "usage: --linger wants whole seconds, at most 86400");
+    } else END(CODE_USAGE, LOUD, "usage: run has no option \"", option, "\"");
   }
-  if (!mark || !*arguments || !arguments[1]) END(CODE_USAGE, LOUD, "usage: run --mark FILE -- COMMAND [ARG...]");
+  if (!mark || !*arguments || !arguments[1]) END(CODE_USAGE, LOUD, "usage: run --mark FILE [--linger SECONDS] -- COMMAND [ARG...]");
 
   unsigned long mask;
   const struct timespec now = {0, 0};
   sys_rt_sigprocmask(SIG_BLOCK, &stop_signals, &mask);
-  leave_mark(mark);
+  leave_mark(mark, linger);
   /* Asked to stop in the meantime: process 1 would never hear of it once the mask is restored. */
   long number = sys_rt_sigtimedwait(&stop_signals, &now);
   if (number > 0) END(CODE_SIGNAL + (int)number, LOUD, "canceled: ended by ", signal_name(number), " before the step began");

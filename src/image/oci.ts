@@ -109,7 +109,7 @@ const longestStored = 0xffff;
  */
 function gzipStored(bytes: Buffer): Buffer {
   // Deflate, no flags, no time, no extra flags, unknown system.
-  const parts = [Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])];
+  const parts: Uint8Array[] = [Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])];
   for (let at = 0; at === 0 || at < bytes.length; at += longestStored) {
     const piece = bytes.subarray(at, at + longestStored);
     const head = Buffer.alloc(5);

@@ -56,11 +56,18 @@ export function installCommand(): string[] {
 }
 
 /**
+ * How long a second start of a step's container stays before it ends with `entryCodes.alreadyRan`. While it stays, the
+ * log of the step is the container's previous one; a kubelet removes it within a second after the second start ended.
+ */
+export const lingerSeconds = 60;
+
+/**
  * The `command` of a step's container; the step's own command and arguments are its `args`. `container` is the
  * container's name in the pod, which is unique there and valid as a file name.
  */
 export function runCommand(container: string): string[] {
-  return [entryMounts.program, 'run', '--mark', `${entryMounts.marks}/${container}`, '--'];
+  const mark = `${entryMounts.marks}/${container}`;
+  return [entryMounts.program, 'run', '--mark', mark, '--linger', `${lingerSeconds}`, '--'];
 }
 
 /** What `entry` says of its own ending, in the container's termination message. */
