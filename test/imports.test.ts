@@ -23,7 +23,7 @@ const table: Readonly<Record<Room, Rule>> = {
   clock: { rooms: [], packages: [] },
   logger: { rooms: [], packages: [] },
   image: { rooms: basics, packages: ['node:'] },
-  kube: { rooms: [...basics, 'machines'], packages: ['node:', 'undici', 'xstate', kubernetes] },
+  kube: { rooms: [...basics, 'version', 'machines'], packages: ['node:', 'undici', 'xstate', kubernetes] },
   pod: { rooms: [...basics, 'image', 'machines'], packages: ['node:'], typesOnly: ['machines', kubernetes] },
   logs: { rooms: [...basics, 'kube'], packages: ['node:'] },
   runtime: { rooms: [...basics, 'machines', 'kube', 'pod', 'image', 'logs'], packages: ['node:', 'xstate'] },
