@@ -98,6 +98,7 @@ function recoveryPlan(plan: BuildPlan): RecoveryPlan {
     buildId: plan.spec.id,
     placeholder: plan.placeholder,
     timeouts: plan.spec.timeouts ?? {},
+    ...(secretVariables(plan.containers).length === 0 ? {} : { secrets: true }),
     containers: plan.containers.map(({ name, containerName, request }) => ({
       name,
       containerName,

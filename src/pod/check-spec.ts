@@ -193,10 +193,10 @@ function isAbsolute(path: string): boolean {
   return path.startsWith('/') && !path.split('/').includes('..');
 }
 
-/** The folder of the entry program and of its marks, and what would hide them. */
+/** The folders of the entry program and its marks, and what would hide them. */
 function isOurs(path: string): boolean {
   const plain = path.replace(/\/+$/, '');
-  return plain === '' || plain === '/podwright' || plain === '/podwright-marks' || plain.startsWith('/podwright/');
+  return plain === '' || plain === '/podwright' || plain.startsWith('/podwright/');
 }
 
 function isBelow(path: string, folders: readonly string[]): boolean {

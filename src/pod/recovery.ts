@@ -17,6 +17,8 @@ export interface RecoveryPlan {
   readonly placeholder: PlaceholderOption;
   readonly containers: readonly RecoveredContainer[];
   readonly timeouts: PhaseTimeouts;
+  /** The build has a Secret of its own. */
+  readonly secrets?: boolean;
 }
 
 export interface RecoveredContainer {

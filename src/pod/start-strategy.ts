@@ -14,15 +14,16 @@
  *    older server drops the rules without a word: `keepsRules` reads back what it kept.
  * 3. The image's pull policy is the placeholder's too.
  */
+import { entryCodes, entryMounts, installCommand, runCommand } from '../image/placeholder.ts';
 import { imagePullPolicy } from '../image/policy.ts';
 import type { BuildSpec, ContainerSpecRequest, JsonObject, JsonValue } from './build-spec.ts';
 import type { Pod } from './types.ts';
 
 export interface PlaceholderOption {
   readonly image: string;
-  /** The exit code with which it ends on SIGTERM, when that is one no step uses; 0 is none. */
+  /** The exit code with which it ends on SIGTERM, when that is one no step uses; 0 is none, and the default. */
   readonly restartOn?: number;
-  /** Whether the image is podwright's own, which brings the `entry` program. */
+  /** Whether the image is podwright's own, which brings the `entry` program; `restartOn` is 213 then. */
   readonly entry?: boolean;
 }
 
@@ -60,8 +61,14 @@ export interface StartStrategy {
   keepsRules(pod: Pod, containerName: string): boolean;
 }
 
+/** With everything said; what a code of 0 or an own image implies is filled in. */
+export function completePlaceholder(placeholder: PlaceholderOption): Required<PlaceholderOption> {
+  const { image, entry = false, restartOn = entry ? entryCodes.placeholder : 0 } = placeholder;
+  return { image, restartOn, entry };
+}
+
 export function placeholderStrategy(placeholder: PlaceholderOption = defaultPlaceholder): StartStrategy {
-  const { image, restartOn = 0, entry = false } = placeholder;
+  const { image, restartOn, entry } = completePlaceholder(placeholder);
   return {
     kind: 'placeholder',
     podParts: () => (entry ? entryParts(image) : { volumes: [], initContainers: [] }),
@@ -82,43 +89,27 @@ export function placeholderStrategy(placeholder: PlaceholderOption = defaultPlac
   };
 }
 
-/** Where the parts of the entry program are in a pod. The program has the same paths compiled in: entry/entry.c. */
-export const entryPaths = {
-  program: '/podwright/entry',
-  /** Holds the program, read-only in the steps. */
-  folder: '/podwright',
-  /** Holds one file for each step that has begun. */
-  marks: '/podwright-marks',
-  /** Where the init container has the folder. */
-  target: '/podwright-target',
-  /** The program under the name that makes it copy itself; in the placeholder image. */
-  install: '/podwright-install',
-} as const;
-
-/** Exit codes of the entry program that a step never means. */
-export const entryCodes = {
-  /** The placeholder was told to end. */
-  switched: 213,
-  /** The step had begun before: this instance ran nothing. */
-  ranBefore: 214,
-} as const;
-
-const programVolume = 'podwright-entry';
+const programVolume = 'podwright-bin';
 const marksVolume = 'podwright-marks';
 
+/** The init container copies the program out of the placeholder image, so that it is there in the step's image too. */
 function entryParts(image: string): PodParts {
   return {
+    // On disk: a mark must outlive the node's restart.
     volumes: [
       { name: programVolume, emptyDir: {} },
       { name: marksVolume, emptyDir: {} },
     ],
     initContainers: [
       {
-        name: 'podwright-entry',
+        name: 'podwright-install',
         image,
         imagePullPolicy: 'IfNotPresent',
-        command: [entryPaths.install, entryPaths.target],
-        volumeMounts: [{ name: programVolume, mountPath: entryPaths.target }],
+        command: installCommand(),
+        volumeMounts: [
+          { name: programVolume, mountPath: entryMounts.bin },
+          { name: marksVolume, mountPath: entryMounts.marks },
+        ],
       },
     ],
   };
@@ -127,15 +118,14 @@ function entryParts(image: string): PodParts {
 /** A step that brings its own command gets it from the entry program; one that does not keeps its image's entrypoint. */
 function runByEntry(containerName: string, request: ContainerSpecRequest): JsonObject {
   const command = commandOf(request);
-  const mounts = [
-    { name: programVolume, mountPath: entryPaths.folder, readOnly: true },
-    { name: marksVolume, mountPath: entryPaths.marks },
-  ];
-  if (command === undefined) return { ...runByImage(request), volumeMounts: mounts };
+  if (command === undefined) return runByImage(request);
   return {
-    command: [entryPaths.program],
-    args: [containerName, ...command].map(escapeReferences),
-    volumeMounts: mounts,
+    command: runCommand(containerName),
+    args: command.map(escapeReferences),
+    volumeMounts: [
+      { name: programVolume, mountPath: entryMounts.bin, readOnly: true },
+      { name: marksVolume, mountPath: entryMounts.marks },
+    ],
   };
 }
 

@@ -100,6 +100,8 @@ export interface BuildView {
     readonly retriesPulls: boolean | null;
   };
   readonly containers: readonly ContainerView[];
+  /** What the way in which steps are started cannot do for this build, one sentence each. */
+  readonly limits: readonly string[];
   /** The last transitions and Kubernetes Events, oldest first: what a time-out's message tells. */
   readonly story: readonly string[];
 }
@@ -110,6 +112,8 @@ export interface ContainerView {
   readonly containerName: string;
   readonly image: string;
   readonly state: string;
+  /** Of the step's own container, once it is known; never of its placeholder. */
+  readonly containerID: string | null;
   readonly outcome: Outcome | null;
 }
 
@@ -140,15 +144,23 @@ export interface RuntimeHealth {
   readonly events: WatchHealth;
 }
 
-/** A build pod of another owner, or of none, that carries podwright's labels. */
+/** A build pod of another owner. */
 export interface Orphan {
   readonly podName: string;
   readonly uid: string;
   readonly buildId: string;
   readonly owner: string;
+  /** Of the pod. */
+  readonly phase: string | null;
+  /** RFC 3339, the server's clock. */
   readonly createdAt: string | null;
-  /** When its owner last said that it lives; null when it never did. */
-  readonly ownerSeenAt: string | null;
+}
+
+export interface OrphanOptions extends SignalOption {
+  /** Owners that live, besides the own one: their pods are none. */
+  readonly livingOwners?: readonly string[];
+  /** Only pods of at least this age. */
+  readonly minAgeMs?: number;
 }
 
 export interface Runtime {
@@ -226,8 +238,8 @@ export interface Runtime {
 
   /** The builds of this owner that the cluster still has and this runtime does not know yet, in their right state. */
   adopt(options?: SignalOption): Promise<readonly Build[]>;
-  /** Build pods in the namespace of owners that do not live. */
-  listOrphans(options?: SignalOption): Promise<readonly Orphan[]>;
+  /** Build pods in the namespace of other owners than the own one and those the caller knows to live. */
+  listOrphans(options?: OrphanOptions): Promise<readonly Orphan[]>;
   removeOrphan(orphan: Orphan, options?: RemoveOptions): Promise<RemovalReport>;
 
   /** Every state change of every build, and of the watches' health. Gives back how to end it. */

@@ -1,0 +1,48 @@
+/**
+ * podwright: CI builds as Kubernetes pods; every build, pod and container is an XState actor.
+ *
+ * Start with `createRuntime`; its verbs and their contracts are in the interface `Runtime`.
+ */
+export type { Cause, Outcome, Phase, Provenance, PullFailureClass, SettledOutcome } from '../machines/outcome.ts';
+export { causes, isSuccess, phases, pullFailureClasses } from '../machines/outcome.ts';
+export type { ErrorCode } from './errors.ts';
+export { errorCodes, isPodwrightError, PodwrightError } from './errors.ts';
+export type { ConnectOptions, KubeClient } from './kube/client.ts';
+export { connect } from './kube/client.ts';
+export type { WatchHealth } from './kube/informer.ts';
+export type { LogFields, Logger } from './logger.ts';
+export type { LogGap, LogLine, LogPosition } from './logs/follow.ts';
+export type {
+  BuildSpec,
+  ContainerResources,
+  ContainerSecurityContext,
+  ContainerSpecRequest,
+  MountRequest,
+  PhaseTimeouts,
+  PodOptions,
+  PortRequest,
+  SecretKeyRef,
+  VolumeRequest,
+  WorkspaceRequest,
+} from './pod/build-spec.ts';
+export type { PlaceholderOption } from './pod/start-strategy.ts';
+export type { BuildState, ContainerState, GracePolicy, PodState, StateChange } from './runtime/actors.ts';
+export type {
+  AssembleOptions,
+  Build,
+  BuildStreamItem,
+  BuildView,
+  ContainerView,
+  Orphan,
+  OrphanOptions,
+  RemovalReport,
+  RemoveOptions,
+  Runtime,
+  RuntimeChange,
+  RuntimeHealth,
+  RuntimeOptions,
+  SignalOption,
+  StreamOptions,
+  TailOptions,
+} from './runtime/contract.ts';
+export { createRuntime } from './runtime/runtime.ts';

@@ -1,0 +1,96 @@
+/**
+ * Taking up the builds of this owner that an earlier worker left: from what their pods say of themselves, without a
+ * database. A step that was asked for is not asked for again; one that runs is awaited; one that ended has its verdict
+ * from the pod's status, as if it had been seen.
+ *
+ * What a pod cannot tell is lost with the worker that knew it: that a caller had canceled, and causes that only Events
+ * told which the cluster has dropped since.
+ */
+import { isPodwrightError } from '../errors.ts';
+import type { BuildPlan } from '../pod/build-pod.ts';
+import { isPatched, requestRecord } from '../pod/image-patch.ts';
+import { labels, labelValue } from '../pod/labels.ts';
+import { type RecoveryPlan, readRecoveryPlan } from '../pod/recovery.ts';
+import type { PlaceholderOption } from '../pod/start-strategy.ts';
+import { trimPod } from '../pod/trim.ts';
+import type { Pod } from '../pod/types.ts';
+import { resumeAssembly } from './assemble.ts';
+import type { Build } from './contract.ts';
+import type { Core } from './core.ts';
+import type { BuildRecord } from './record.ts';
+
+export interface Adoption {
+  readonly isKnown: (podName: string) => boolean;
+  readonly register: (parts: { readonly plan: BuildPlan; readonly placeholder: PlaceholderOption }) => BuildRecord;
+  readonly signal?: AbortSignal;
+}
+
+/** Asks the server itself: what the watch has may be older than the crash. A pod that cannot be read is logged. */
+export async function adoptBuilds(core: Core, adoption: Adoption): Promise<readonly Build[]> {
+  const { signal } = adoption;
+  const path = { resource: 'pods', namespace: core.namespace };
+  const list = await core.client.list<Pod>(path, {
+    labelSelector: `${labels.owner}=${labelValue(core.owner)}`,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const adopted: Build[] = [];
+  for (const pod of list.items.map(trimPod)) {
+    if (adoption.isKnown(pod.metadata.name)) continue;
+    const record = adopt(core, adoption, pod);
+    if (record !== undefined) adopted.push(record.handle);
+  }
+  return adopted;
+}
+
+function adopt(core: Core, adoption: Adoption, pod: Pod): BuildRecord | undefined {
+  let recovered: RecoveryPlan;
+  try {
+    recovered = readRecoveryPlan(pod);
+  } catch (error) {
+    if (!isPodwrightError(error, 'ERR_PODWRIGHT_POD_INVALID')) throw error;
+    core.logger.info('a pod of this owner cannot be adopted', { pod: pod.metadata.name, error: error.message });
+    return undefined;
+  }
+  const plan = planOf(recovered, pod);
+  const record = adoption.register({ plan, placeholder: recovered.placeholder });
+  record.createSent = { assembly: pod.metadata.labels?.[labels.assembly] ?? '' };
+  record.ownsSecret = recovered.secrets === true;
+  core.watches.attach(record.handle.podName, record);
+  record.onRelease(() => core.watches.detach(record.handle.podName, record));
+  resumeAssembly(core, record, pod, () => takeUpRequests(record, pod));
+  for (const event of core.watches.eventsOf(record.handle.podName)) record.onEvent(event);
+  return record;
+}
+
+/** The spec that the pod was made from, as far as it is needed from now on. */
+function planOf(recovered: RecoveryPlan, pod: Pod): BuildPlan {
+  const { owner, buildId, placeholder, timeouts } = recovered;
+  const containers = recovered.containers.map(({ name, containerName, image, role, detach, timeouts: own }) => ({
+    name,
+    containerName,
+    request: {
+      name,
+      image,
+      role,
+      ...(detach === undefined ? {} : { detach }),
+      ...(own === undefined ? {} : { timeouts: own }),
+    },
+  }));
+  return {
+    spec: { id: buildId, containers: containers.map(({ request }) => request), timeouts },
+    owner,
+    namespace: pod.metadata.namespace,
+    podName: pod.metadata.name,
+    placeholder,
+    containers,
+  };
+}
+
+/** The pod's spec says which steps were asked for. */
+function takeUpRequests(record: BuildRecord, pod: Pod): void {
+  for (const container of record.plan.containers) {
+    if (!isPatched(pod, container.containerName, container.request.image)) continue;
+    record.openings.set(container.containerName, Promise.resolve());
+    record.requestedEarlier(container, requestRecord(pod, container.containerName));
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * Assembling: from a spec to a pod in which every container waits for its step.
+ *
+ * The Secret comes first and gets the pod as its owner afterwards; the other way round the containers would fail for
+ * want of it. What cannot start is told with its cause: rejected, lost, not scheduled, the placeholder not to be had.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Phase } from '../../machines/outcome.ts';
+import type { Timer } from '../clock.ts';
+import { isPodwrightError, PodwrightError } from '../errors.ts';
+import { buildPod } from '../pod/build-pod.ts';
+import { runningPlaceholder } from '../pod/image-patch.ts';
+import { buildLabels } from '../pod/labels.ts';
+import { buildSecret, ownedBy, secretName } from '../pod/secrets.ts';
+import type { Pod } from '../pod/types.ts';
+import type { AssembleOptions } from './contract.ts';
+import type { Core } from './core.ts';
+import { createPod } from './create-pod.ts';
+import { lookAfresh } from './look.ts';
+import { PlaceholderCheck, type PlaceholderTrouble } from './placeholder-trouble.ts';
+import { type BuildRecord, stopped } from './record.ts';
+import { deletePod, deleteSecret } from './remove.ts';
+import { untilOr } from './until-or.ts';
+
+/** The first call's promise is everybody's. */
+export function assembleBuild(core: Core, record: BuildRecord, options: AssembleOptions): Promise<void> {
+  if (record.assembly !== undefined) return record.assembly;
+  if (record.stage !== 'setup') return Promise.reject(record.wrongStage('assembled'));
+  record.stage = 'assembling';
+  record.assembly = track(record, assemble(core, record, options.retries ?? 0));
+  return record.assembly;
+}
+
+/** Moves the build on when its assembly has ended, and keeps the failure for whoever asks later. */
+export async function track(record: BuildRecord, assembly: Promise<void>): Promise<void> {
+  try {
+    await assembly;
+  } catch (cause) {
+    const error = record.canceled === undefined || isPodwrightError(cause) ? cause : canceledBefore(record, cause);
+    record.assemblyFailure = { error };
+    record.actors.failed(error);
+    throw error;
+  } finally {
+    if (record.stage === 'assembling') record.stage = 'assembled';
+    record.waiters.check();
+  }
+}
+
+async function assemble(core: Core, record: BuildRecord, retries: number): Promise<void> {
+  core.watches.attach(record.handle.podName, record);
+  record.onRelease(() => core.watches.detach(record.handle.podName, record));
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await assembleOnce(core, record);
+      return;
+    } catch (error) {
+      if (attempt >= retries || !isRetriable(error) || record.canceled !== undefined) throw error;
+      core.logger.info('the pod was lost before anything ran and is made again', { build: record.handle.id, attempt });
+      await deletePod(core, record, { gracePeriodSeconds: 0 });
+      record.renew();
+    }
+  }
+}
+
+async function assembleOnce(core: Core, record: BuildRecord): Promise<void> {
+  const { handle, plan } = record;
+  record.actors.assembling();
+  throwIfCanceled(record);
+  const assembly = randomUUID();
+  const labels = buildLabels(plan.owner, handle.id, assembly);
+  const secret = buildSecret(plan, labels);
+  if (secret !== undefined) {
+    await createSecret(core, record, secret);
+    throwIfCanceled(record);
+  }
+  record.createSent = { assembly };
+  const pod = await createPod(core, buildPod(plan, record.strategy, assembly), record.ending);
+  record.created(pod, startFacts(record, pod));
+  if (secret !== undefined) await giveSecretToPod(core, record, pod);
+  await untilWaiting(core, record);
+}
+
+/** A Secret of an earlier attempt that nobody owns is in the way and of no use. */
+async function createSecret(core: Core, record: BuildRecord, secret: object): Promise<void> {
+  const path = { resource: 'secrets', namespace: core.namespace };
+  record.ownsSecret = true;
+  try {
+    await core.client.create(path, secret);
+  } catch (error) {
+    if (!(error instanceof PodwrightError)) throw error;
+    const mayExist = error.code === 'ERR_PODWRIGHT_CONFLICT' || error.code === 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE';
+    if (!mayExist) throw error;
+    await deleteSecret(core, record);
+    await core.client.create(path, secret);
+  }
+}
+
+async function giveSecretToPod(core: Core, record: BuildRecord, pod: Pod): Promise<void> {
+  const name = secretName(record.handle.podName);
+  const path = { resource: 'secrets', namespace: core.namespace, name };
+  try {
+    await core.client.patch(path, ownedBy(pod.metadata), { type: 'merge' });
+    record.ownsSecret = false;
+  } catch (error) {
+    // The build can run; its removal deletes the Secret then.
+    core.logger.info('the Secret could not be given to its pod', { build: record.handle.id, error: String(error) });
+  }
+}
+
+function startFacts(record: BuildRecord, pod: Pod): Parameters<BuildRecord['created']>[1] {
+  const { placeholder, containers } = record.plan;
+  return {
+    placeholderImages: [placeholder.image],
+    sigtermCode: placeholder.restartOn ?? 0,
+    retries: containers.every(({ containerName }) => record.strategy.keepsRules(pod, containerName)),
+  };
+}
+
+/** Goes on with a build that an earlier worker was assembling, or had assembled. `takeUp` tells what it had asked for. */
+export function resumeAssembly(core: Core, record: BuildRecord, pod: Pod, takeUp: () => void): void {
+  record.stage = 'assembling';
+  record.actors.assembling();
+  record.created(pod, startFacts(record, pod));
+  takeUp();
+  record.observe(pod);
+  const resumed = async (): Promise<void> => {
+    if (record.ownsSecret) await giveSecretToPod(core, record, pod);
+    await untilWaiting(core, record);
+  };
+  record.assembly = track(record, resumed());
+  // Whoever uses the build is told; nobody may.
+  record.assembly.catch(() => undefined);
+}
+
+/** Waits until every container's placeholder runs, within the limits of the phases `schedule` and `start`. */
+async function untilWaiting(core: Core, record: BuildRecord): Promise<void> {
+  const { scheduleMs, startMs } = record.timeouts;
+  const check = new PlaceholderCheck();
+  const trouble = (): PlaceholderTrouble | undefined => check.look(record.pod, core.clock.now());
+  const isOver = (): boolean => hasEnded(record) || trouble()?.isFinal === true;
+  const wait = (isDone: () => boolean, limitMs: number): Promise<unknown> =>
+    untilOr(core.clock, record.waiters, () => (isDone() || isOver() ? true : undefined), limitMs);
+
+  let phase: Phase = 'schedule';
+  const endRechecks = recheck(core, record);
+  try {
+    let done = await wait(() => isScheduled(record), scheduleMs);
+    if (done !== undefined && !isOver()) {
+      phase = 'start';
+      done = await wait(() => isWaiting(record), startMs);
+    }
+    if (done === undefined) await lookAfresh(core, record);
+  } finally {
+    endRechecks();
+  }
+  throwIfCanceled(record);
+  if (isWaiting(record) || hasBegun(record)) return;
+  const found = trouble();
+  if (hasEnded(record)) throw lost(record);
+  if (found?.isFinal === true) throw noPlaceholder(record, found);
+  throw overdueError(record, phase, found);
+}
+
+const recheckMs = 5_000;
+
+/** A trouble that nothing changes any more becomes final by time alone. */
+function recheck(core: Core, record: BuildRecord): () => void {
+  const again = (): Timer => core.clock.schedule(recheckMs, onTime);
+  const onTime = (): void => {
+    timer = again();
+    record.waiters.check();
+  };
+  let timer = again();
+  return () => timer.cancel();
+}
+
+function isScheduled(record: BuildRecord): boolean {
+  return record.actors.pod.node !== null;
+}
+
+function isWaiting(record: BuildRecord): boolean {
+  const { pod, plan, gone } = record;
+  if (pod === undefined || gone) return false;
+  return plan.containers.every(
+    ({ containerName }) =>
+      runningPlaceholder(pod, containerName) !== undefined || record.actors.container(containerName).requested,
+  );
+}
+
+/** It will not come to wait any more. */
+function hasEnded(record: BuildRecord): boolean {
+  const { state } = record.actors.pod;
+  return record.canceled !== undefined || record.gone || state === 'ending' || state === 'gone';
+}
+
+/** An earlier worker's pod may have ended by now, and rightly so. */
+function hasBegun(record: BuildRecord): boolean {
+  return record.plan.containers.some(({ containerName }) => record.actors.container(containerName).requested);
+}
+
+function throwIfCanceled(record: BuildRecord): void {
+  if (record.canceled !== undefined) throw canceledBefore(record);
+}
+
+function canceledBefore(record: BuildRecord, cause?: unknown): PodwrightError {
+  return stopped(record.handle, 'was canceled before it was assembled', cause);
+}
+
+function isRetriable(error: unknown): boolean {
+  return error instanceof PodwrightError && error.details['retriable'] === true;
+}
+
+function lost(record: BuildRecord): PodwrightError {
+  const { cause, message } = record.actors.pod;
+  const words = message === null ? '' : `: ${message}`;
+  return new PodwrightError(
+    'ERR_PODWRIGHT_POD_LOST',
+    `The pod of the build "${record.handle.id}" ended before it started (${cause ?? 'unknown'})${words}`,
+    {
+      remedy: 'Nothing of the build has run: it is safe to try again.',
+      details: { ...whereabouts(record), podCause: cause, retriable: true },
+    },
+  );
+}
+
+function noPlaceholder(
+  record: BuildRecord,
+  trouble: { readonly image: string; readonly message: string },
+): PodwrightError {
+  return new PodwrightError(
+    'ERR_PODWRIGHT_PLACEHOLDER',
+    `The placeholder image "${trouble.image}" cannot be had: ${trouble.message}`,
+    {
+      remedy:
+        'Put the image on the nodes or into a registry they reach (podwright placeholder push), or name another one.',
+      details: { ...whereabouts(record), image: trouble.image },
+    },
+  );
+}
+
+function overdueError(record: BuildRecord, phase: Phase, trouble: PlaceholderTrouble | undefined): PodwrightError {
+  record.cancel('timeout', phase);
+  const limitMs = phase === 'schedule' ? record.timeouts.scheduleMs : record.timeouts.startMs;
+  const what = phase === 'schedule' ? 'has no node' : 'has not started';
+  const why = trouble === undefined ? '' : ` The image "${trouble.image}" cannot be had: ${trouble.message}.`;
+  const story = record.journal.story();
+  return new PodwrightError(
+    'ERR_PODWRIGHT_TIMEOUT',
+    `The pod of the build "${record.handle.id}" ${what} after ${limitMs / 1000} s.${why} So far:\n  ${story.join('\n  ')}`,
+    {
+      remedy: "See what the scheduler and the kubelet say above; a longer limit is the build's timeouts.",
+      details: { ...whereabouts(record), phase, story },
+    },
+  );
+}
+
+function whereabouts(record: BuildRecord): Readonly<Record<string, unknown>> {
+  const { id, namespace, podName } = record.handle;
+  return { build: id, namespace, pod: podName, uid: record.uid ?? null };
+}

@@ -1,0 +1,40 @@
+/** A fresh look at a build's pod, past the watch: before anything is decided or destroyed on what may be stale. */
+import { isPodwrightError } from '../errors.ts';
+import { trimPod } from '../pod/trim.ts';
+import type { Pod } from '../pod/types.ts';
+import type { Core } from './core.ts';
+import type { BuildRecord } from './record.ts';
+
+/**
+ * Tells the build what the API server has now, unless the watch is live and so knows it already. Never rejects: when
+ * the server cannot be asked, what is known stays.
+ */
+export async function lookAfresh(core: Core, record: BuildRecord): Promise<void> {
+  if (core.watches.health.pods.state === 'live') return;
+  await look(core, record);
+}
+
+/** The same without asking the watch. */
+export async function look(core: Core, record: BuildRecord): Promise<void> {
+  const { uid, pod: last, handle } = record;
+  if (uid === undefined || last === undefined || record.gone) return;
+  try {
+    const pod = await readPod(core, handle.podName);
+    if (record.uid !== uid) return;
+    if (pod === undefined || pod.metadata.uid !== uid) record.observeGone(record.pod ?? last, false);
+    else record.observe(pod);
+  } catch (error) {
+    core.logger.info('the pod could not be read', { build: handle.id, pod: handle.podName, error: String(error) });
+  }
+}
+
+/** Undefined when there is none of that name. */
+export async function readPod(core: Core, name: string, signal?: AbortSignal): Promise<Pod | undefined> {
+  try {
+    const path = { resource: 'pods', namespace: core.namespace, name };
+    return trimPod(await core.client.get<Pod>(path, signal === undefined ? {} : { signal }));
+  } catch (error) {
+    if (isPodwrightError(error, 'ERR_PODWRIGHT_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Asks for a step: waits until its placeholder is known to run, then patches the step's image in, once.
+ *
+ * Resolves when the request is on the cluster, or when there is nothing to ask for any more because the container has
+ * its verdict. A patch whose answer was lost is looked up on the pod.
+ */
+import { PodwrightError } from '../errors.ts';
+import { imagePatch, isPatched, runningPlaceholder } from '../pod/image-patch.ts';
+import type { PlannedContainer } from '../pod/start-strategy.ts';
+import type { Core } from './core.ts';
+import { look, readPod } from './look.ts';
+import type { BuildRecord } from './record.ts';
+
+/** The first call's promise is everybody's; after a failure the next call tries again. */
+export function openStep(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
+  const { containerName } = container;
+  const known = record.openings.get(containerName);
+  if (known !== undefined) return known;
+  const opening = open(core, record, container);
+  record.openings.set(containerName, opening);
+  opening.catch(() => {
+    if (record.openings.get(containerName) === opening) record.openings.delete(containerName);
+  });
+  return opening;
+}
+
+async function open(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
+  const { containerName, request } = container;
+  const placeholder = await record.waiters.until(() => {
+    if (isDecided(record, container)) return null;
+    return record.pod === undefined ? undefined : runningPlaceholder(record.pod, containerName);
+  });
+  const { uid } = record;
+  if (placeholder === null || uid === undefined) return;
+  record.requested(container);
+  const patch = imagePatch(uid, containerName, request.image, {
+    at: new Date(core.clock.now()).toISOString(),
+    placeholder: placeholder.containerID,
+    restartCount: placeholder.restartCount,
+  });
+  const path = { resource: 'pods', namespace: core.namespace, name: record.handle.podName };
+  try {
+    await core.client.patch(path, patch, { type: 'strategic' });
+  } catch (error) {
+    if (!(await isAnswered(core, record, container, error))) throw error;
+  }
+}
+
+/** A verdict is there, or the pod is ending: nothing may be started in it any more. */
+function isDecided(record: BuildRecord, container: PlannedContainer): boolean {
+  return record.gone || record.canceled !== undefined || record.outcome(container) !== null;
+}
+
+/** Whether the failed patch was done all the same, or can be done no more because the pod is another's or gone. */
+async function isAnswered(
+  core: Core,
+  record: BuildRecord,
+  container: PlannedContainer,
+  error: unknown,
+): Promise<boolean> {
+  if (!(error instanceof PodwrightError)) return false;
+  if (error.code === 'ERR_PODWRIGHT_NOT_FOUND' || error.code === 'ERR_PODWRIGHT_POD_INVALID') {
+    // 422 is the answer for the uid of another pod, too.
+    await look(core, record);
+    return record.gone;
+  }
+  if (error.code !== 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE' && error.code !== 'ERR_PODWRIGHT_API') return false;
+  try {
+    const pod = await readPod(core, record.handle.podName);
+    return (
+      pod?.metadata.uid === record.uid &&
+      pod !== undefined &&
+      isPatched(pod, container.containerName, container.request.image)
+    );
+  } catch (failure) {
+    core.logger.info('whether a step was asked for could not be found out', {
+      build: record.handle.id,
+      container: container.name,
+      error: String(failure),
+    });
+    return false;
+  }
+}

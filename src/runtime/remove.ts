@@ -1,0 +1,152 @@
+/**
+ * Removing: what has no verdict is canceled, the pod is deleted with its uid given, its end awaited, then forced; what
+ * stays is told. A create that is under way is waited for, so that it leaves nothing behind.
+ */
+import { PodwrightError } from '../errors.ts';
+import { labels } from '../pod/labels.ts';
+import { secretName } from '../pod/secrets.ts';
+import type { RemovalReport, RemoveOptions } from './contract.ts';
+import type { Core } from './core.ts';
+import { readPod } from './look.ts';
+import type { BuildRecord } from './record.ts';
+import { untilOr } from './until-or.ts';
+
+/** After a delete with grace 0 the API server drops the object at once, unless a finalizer holds it. */
+const forcedMs = 10_000;
+
+/** The first call's promise is everybody's; a report that something stays lets the next call try again. */
+export function removeBuild(core: Core, record: BuildRecord, options: RemoveOptions): Promise<RemovalReport> {
+  if (record.removal !== undefined) return record.removal;
+  const removal = remove(core, record, options);
+  record.removal = removal;
+  const again = (): void => {
+    if (record.removal === removal) record.removal = undefined;
+  };
+  removal.then((report) => {
+    if (!report.gone) again();
+  }, again);
+  return removal;
+}
+
+async function remove(core: Core, record: BuildRecord, options: RemoveOptions): Promise<RemovalReport> {
+  const wasAssembling = record.assembly;
+  record.stage = 'removing';
+  record.cancel('caller');
+  if (wasAssembling !== undefined) await wasAssembling.catch(() => undefined);
+  const report = record.createSent !== undefined ? await deletePod(core, record, options) : nothingToRemove;
+  const secretStays = record.ownsSecret ? await deleteSecretOrTell(core, record) : [];
+  const remaining = [...report.remaining, ...secretStays];
+  if (remaining.length === 0) record.removed();
+  return { ...report, gone: remaining.length === 0, remaining };
+}
+
+const nothingToRemove: RemovalReport = { gone: true, forced: false, remaining: [] };
+
+/** Deletes the build's pod and waits until it is gone. */
+export async function deletePod(core: Core, record: BuildRecord, options: RemoveOptions): Promise<RemovalReport> {
+  const uid = record.uid ?? (await findUid(core, record));
+  if (uid === undefined || record.gone) return nothingToRemove;
+  const { removeMs } = record.timeouts;
+  const grace = options.gracePeriodSeconds ?? record.spec.pod?.terminationGracePeriodSeconds;
+  const first = await sendDelete(core, record, uid, grace, options.signal);
+  if (first.gone) return nothingToRemove;
+  if (await isGone(core, record, uid, removeMs, options.signal)) return nothingToRemove;
+  core.logger.info('the pod is still there and its removal is forced', { build: record.handle.id, uid });
+  const second = await sendDelete(core, record, uid, 0, options.signal);
+  if (second.gone || (await isGone(core, record, uid, forcedMs, options.signal))) {
+    return { gone: true, forced: true, remaining: [] };
+  }
+  return { gone: false, forced: true, remaining: [await describeLeftover(core, record, second.error ?? first.error)] };
+}
+
+export async function deleteSecret(core: Core, record: BuildRecord): Promise<void> {
+  const name = secretName(record.handle.podName);
+  try {
+    await core.client.delete({ resource: 'secrets', namespace: core.namespace, name });
+  } catch (error) {
+    if (!(error instanceof PodwrightError) || error.code !== 'ERR_PODWRIGHT_NOT_FOUND') throw error;
+  }
+  record.ownsSecret = false;
+}
+
+async function deleteSecretOrTell(core: Core, record: BuildRecord): Promise<readonly string[]> {
+  try {
+    await deleteSecret(core, record);
+    return [];
+  } catch (error) {
+    return [`secret ${core.namespace}/${secretName(record.handle.podName)}: ${messageOf(error)}`];
+  }
+}
+
+/** The create was sent and its answer never seen: whether there is a pod of ours. */
+async function findUid(core: Core, record: BuildRecord): Promise<string | undefined> {
+  const pod = await readPod(core, record.handle.podName);
+  const isOurs = pod?.metadata.labels?.[labels.assembly] === record.createSent?.assembly;
+  return isOurs ? pod?.metadata.uid : undefined;
+}
+
+async function sendDelete(
+  core: Core,
+  record: BuildRecord,
+  uid: string,
+  grace: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly gone: boolean; readonly error?: unknown }> {
+  const path = { resource: 'pods', namespace: core.namespace, name: record.handle.podName };
+  try {
+    await core.client.delete(path, {
+      uid,
+      ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return { gone: false };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof PodwrightError)) throw error;
+    // 409: the name belongs to a later pod by now.
+    const gone = error.code === 'ERR_PODWRIGHT_NOT_FOUND' || error.code === 'ERR_PODWRIGHT_CONFLICT';
+    if (!gone) core.logger.info('the pod could not be deleted', { build: record.handle.id, error: error.message });
+    return { gone, error };
+  }
+}
+
+/** Waits for the watch to tell it; asks the server itself when the time is over. */
+async function isGone(
+  core: Core,
+  record: BuildRecord,
+  uid: string,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (record.uid !== undefined) {
+    const told = await untilOr(core.clock, record.waiters, () => (record.gone ? true : undefined), limitMs, signal);
+    if (told === true) return true;
+  }
+  try {
+    const pod = await readPod(core, record.handle.podName, signal);
+    if (pod !== undefined && pod.metadata.uid === uid) return false;
+    if (record.pod !== undefined) record.observeGone(record.pod, false);
+    return true;
+  } catch (error) {
+    signal?.throwIfAborted();
+    core.logger.info('whether the pod is gone could not be found out', { error: messageOf(error) });
+    return false;
+  }
+}
+
+async function describeLeftover(core: Core, record: BuildRecord, error: unknown): Promise<string> {
+  const what = `pod ${core.namespace}/${record.handle.podName}`;
+  if (error !== undefined) return `${what}: ${messageOf(error)}`;
+  try {
+    const pod = await readPod(core, record.handle.podName);
+    const finalizers = (pod?.metadata as { readonly finalizers?: readonly string[] } | undefined)?.finalizers ?? [];
+    if (finalizers.length > 0) return `${what}: held by the finalizers ${finalizers.join(', ')}`;
+    return `${what}: still there ${forcedMs / 1000} s after it was deleted with grace 0`;
+  } catch (failure) {
+    return `${what}: ${messageOf(failure)}`;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

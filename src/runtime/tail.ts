@@ -1,0 +1,58 @@
+/** The log of one step: what the follower must be told by the pod's status, put together. */
+import { followLog, type LogInstance, type LogLine, type LogSource } from '../logs/follow.ts';
+import type { PlannedContainer } from '../pod/start-strategy.ts';
+import type { ContainerStatus } from '../pod/types.ts';
+import type { TailOptions } from './contract.ts';
+import type { Core } from './core.ts';
+import type { BuildRecord } from './record.ts';
+
+export function tailContainer(
+  core: Core,
+  record: BuildRecord,
+  container: PlannedContainer,
+  options: TailOptions,
+): AsyncIterable<LogLine> {
+  const { signal, from } = options;
+  return followLog({
+    client: core.client,
+    namespace: core.namespace,
+    pod: record.handle.podName,
+    container: container.containerName,
+    source: logSource(record, container),
+    clock: core.clock,
+    logger: core.logger,
+    ...(from === undefined ? {} : { from }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+export function logSource(record: BuildRecord, container: PlannedContainer): LogSource {
+  const { containerName } = container;
+  const view = (): ReturnType<BuildRecord['actors']['container']> => record.actors.container(containerName);
+  return {
+    started: (signal) =>
+      record.waiters.until<LogInstance | null>(() => {
+        const { containerID, outcome } = view();
+        if (containerID !== null) return { containerID };
+        return outcome !== null || record.gone ? null : undefined;
+      }, signal),
+    ended: async (signal) => {
+      await record.waiters.until(() => {
+        const { outcome } = view();
+        return record.gone || (outcome !== null && outcome.outcome !== 'running') ? true : undefined;
+      }, signal);
+    },
+    which: () => {
+      const { containerID } = view();
+      const status = record.pod?.status?.containerStatuses?.find(({ name }) => name === containerName);
+      return record.gone || containerID === null ? 'gone' : whichLog(status, containerID);
+    },
+  };
+}
+
+/** The kubelet serves the log of the instance in `state`, and with `previous` that of the one in `lastState`. */
+function whichLog(status: ContainerStatus | undefined, containerID: string): 'current' | 'previous' | 'gone' {
+  if (status?.lastState?.terminated?.containerID === containerID) return 'previous';
+  const current = status?.state?.terminated?.containerID ?? status?.containerID;
+  return current === undefined || current === '' || current === containerID ? 'current' : 'gone';
+}
