@@ -1,0 +1,74 @@
+/** Names, labels and annotations: what is allowed, in the words of apimachinery `util/validation`. */
+import type { ObjectMeta } from '../types.ts';
+import { type FieldError, fieldError } from './status.ts';
+
+const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const labelForm = new RegExp(`^${label}$`);
+const subdomainForm = new RegExp(`^${label}(\\.${label})*$`);
+const qualifiedForm = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const labelValueForm = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+
+export const dnsLabelText = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`;
+
+const subdomainText = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${label}(\\.${label})*')`;
+
+const labelValueText =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+const qualifiedText =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+
+/** All annotations of an object together. */
+const annotationBytes = 256 * 1024;
+
+export function isDnsLabel(name: string): boolean {
+  return name.length <= 63 && labelForm.test(name);
+}
+
+export function isSubdomain(name: string): boolean {
+  return name.length <= 253 && subdomainForm.test(name);
+}
+
+export function nameErrors(name: string | undefined, form: 'label' | 'subdomain' = 'subdomain'): FieldError[] {
+  if (!name) return [fieldError.required('metadata.name', 'name or generateName is required')];
+  const fits = form === 'label' ? isDnsLabel(name) : isSubdomain(name);
+  return fits ? [] : [fieldError.invalid('metadata.name', name, form === 'label' ? dnsLabelText : subdomainText)];
+}
+
+export function metadataErrors(metadata: ObjectMeta): FieldError[] {
+  return [...nameErrors(metadata.name), ...labelErrors(metadata.labels ?? {}), ...annotationErrors(metadata)];
+}
+
+function labelErrors(labels: Readonly<Record<string, string>>): FieldError[] {
+  return Object.entries(labels).flatMap(([key, value]) => {
+    const errors = keyErrors('metadata.labels', key);
+    if (value.length > 63) {
+      errors.push(fieldError.invalid('metadata.labels', value, 'must be no more than 63 bytes'));
+    }
+    if (!labelValueForm.test(value)) errors.push(fieldError.invalid('metadata.labels', value, labelValueText));
+    return errors;
+  });
+}
+
+function annotationErrors({ annotations = {} }: ObjectMeta): FieldError[] {
+  const errors = Object.keys(annotations).flatMap((key) => keyErrors('metadata.annotations', key.toLowerCase()));
+  const bytes = Object.entries(annotations).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  if (bytes > annotationBytes) {
+    const message = `Too long: may not be more than ${annotationBytes} bytes`;
+    errors.push({ reason: 'FieldValueTooLong', field: 'metadata.annotations', message });
+  }
+  return errors;
+}
+
+function keyErrors(field: string, key: string): FieldError[] {
+  const slash = key.indexOf('/');
+  const prefix = slash < 0 ? undefined : key.slice(0, slash);
+  const name = key.slice(slash + 1);
+  const errors: FieldError[] = [];
+  if (prefix !== undefined && !isSubdomain(prefix)) {
+    errors.push(fieldError.invalid(field, key, `prefix part ${subdomainText}`));
+  }
+  if (name.length > 63) errors.push(fieldError.invalid(field, key, 'name part must be no more than 63 bytes'));
+  if (!qualifiedForm.test(name)) errors.push(fieldError.invalid(field, key, qualifiedText));
+  return errors;
+}

@@ -1,0 +1,195 @@
+/** The resources that are served: their names, schemas, and how each is made and changed. */
+import type { Clock } from '../../clock.ts';
+import type { Profile } from '../profile.ts';
+import type { Random } from '../random.ts';
+import type { RevisionStore } from '../store/revisions.ts';
+import type { ApiObject } from '../types.ts';
+import { eventFields, eventStrategy, groupedEventFields, toCoreEvent, toGroupedEvent } from './events.ts';
+import * as kinds from './kinds.ts';
+import { podFields, podStrategy } from './pods/strategy.ts';
+import type { ObjectSchema } from './schema.ts';
+import type { SelectableFields } from './selectors.ts';
+import type { FieldError } from './status.ts';
+
+/** What a strategy may look at besides the objects. */
+export interface StrategyContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly profile: Profile;
+  readonly store: RevisionStore;
+}
+
+export interface Strategy {
+  /** Fills in what the server decides on create: defaults, status. Changes `object`. */
+  readonly prepareCreate?: (object: ApiObject, context: StrategyContext) => void;
+  readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** Takes back what may not be changed in this way, raises the generation. Changes `next`. */
+  readonly prepareUpdate?: (next: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  readonly validateUpdate?: (next: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+}
+
+export interface ResourceDefinition {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly schema: ObjectSchema;
+  /** Its table in the store. Two definitions share one when they show the same objects. */
+  readonly storage: string;
+  /** Served from a watch cache: bookmarks are sent, and old revisions are refused in its words. */
+  readonly cached: boolean;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly verbs: readonly string[];
+  readonly subresources?: readonly string[];
+  readonly fields: SelectableFields;
+  readonly strategy: Strategy;
+  /** Between the stored and the served form, where they differ. */
+  readonly toServed?: (object: ApiObject) => ApiObject;
+  readonly toStored?: (object: ApiObject) => ApiObject;
+}
+
+const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+const metadataFields: SelectableFields = {
+  'metadata.name': ({ metadata }) => metadata.name,
+  'metadata.namespace': ({ metadata }) => metadata.namespace ?? '',
+};
+
+function define(
+  definition: Partial<ResourceDefinition> & Pick<ResourceDefinition, 'resource' | 'kind' | 'schema'>,
+): ResourceDefinition {
+  const { resource, kind, group = '' } = definition;
+  return {
+    group,
+    version: 'v1',
+    singular: kind.toLowerCase(),
+    namespaced: true,
+    storage: group === '' ? resource : `${resource}.${group}`,
+    cached: true,
+    verbs: allVerbs,
+    strategy: {},
+    ...definition,
+    fields: { ...metadataFields, ...definition.fields },
+  };
+}
+
+const rbac = { group: 'rbac.authorization.k8s.io' } as const;
+
+export const definitions: readonly ResourceDefinition[] = [
+  define({
+    resource: 'pods',
+    kind: 'Pod',
+    schema: kinds.pod,
+    shortNames: ['po'],
+    categories: ['all'],
+    subresources: ['status', 'log', 'binding', 'eviction'],
+    fields: podFields,
+    strategy: podStrategy,
+  }),
+  define({
+    resource: 'events',
+    kind: 'Event',
+    schema: kinds.event,
+    shortNames: ['ev'],
+    cached: false,
+    fields: eventFields,
+    strategy: eventStrategy,
+  }),
+  define({
+    group: 'events.k8s.io',
+    resource: 'events',
+    kind: 'Event',
+    schema: kinds.groupedEvent,
+    shortNames: ['ev'],
+    cached: false,
+    storage: 'events',
+    fields: groupedEventFields,
+    strategy: eventStrategy,
+    toServed: toGroupedEvent,
+    toStored: toCoreEvent,
+  }),
+  define({
+    resource: 'namespaces',
+    kind: 'Namespace',
+    schema: kinds.namespace,
+    namespaced: false,
+    shortNames: ['ns'],
+    subresources: ['status', 'finalize'],
+    fields: { 'status.phase': ({ ['status']: status }) => (status as { phase?: string } | undefined)?.phase ?? '' },
+    strategy: {
+      prepareCreate(object) {
+        object['spec'] = { finalizers: ['kubernetes'] };
+        object['status'] = { phase: 'Active' };
+        object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
+      },
+      prepareUpdate(next, old) {
+        next['spec'] = old['spec'];
+        next['status'] = old['status'];
+      },
+    },
+  }),
+  define({
+    resource: 'nodes',
+    kind: 'Node',
+    schema: kinds.node,
+    namespaced: false,
+    shortNames: ['no'],
+    subresources: ['status'],
+    fields: {
+      'spec.unschedulable': ({ ['spec']: spec }) =>
+        String((spec as { unschedulable?: boolean } | undefined)?.unschedulable ?? false),
+    },
+  }),
+  define({
+    resource: 'secrets',
+    kind: 'Secret',
+    schema: kinds.secret,
+    fields: { type: ({ ['type']: type }) => String(type ?? '') },
+    strategy: { prepareCreate: encodeStringData, prepareUpdate: encodeStringData },
+  }),
+  define({ resource: 'configmaps', kind: 'ConfigMap', schema: kinds.configMap, shortNames: ['cm'] }),
+  define({ resource: 'serviceaccounts', kind: 'ServiceAccount', schema: kinds.serviceAccount, shortNames: ['sa'] }),
+  define({ ...rbac, resource: 'roles', kind: 'Role', schema: kinds.role }),
+  define({ ...rbac, resource: 'rolebindings', kind: 'RoleBinding', schema: kinds.roleBinding }),
+  define({ ...rbac, resource: 'clusterroles', kind: 'ClusterRole', schema: kinds.clusterRole, namespaced: false }),
+  define({
+    ...rbac,
+    resource: 'clusterrolebindings',
+    kind: 'ClusterRoleBinding',
+    schema: kinds.clusterRoleBinding,
+    namespaced: false,
+  }),
+  define({
+    group: 'policy',
+    resource: 'poddisruptionbudgets',
+    kind: 'PodDisruptionBudget',
+    schema: kinds.podDisruptionBudget,
+    shortNames: ['pdb'],
+  }),
+  define({ group: 'coordination.k8s.io', resource: 'leases', kind: 'Lease', schema: kinds.lease }),
+];
+
+export function findDefinition(group: string, version: string, resource: string): ResourceDefinition | undefined {
+  return definitions.find((one) => one.group === group && one.version === version && one.resource === resource);
+}
+
+/** `v1`, or `GROUP/v1` */
+export function apiVersionOf({ group, version }: Pick<ResourceDefinition, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** `stringData` is a convenience of writing: it ends up in `data`. */
+function encodeStringData(object: ApiObject): void {
+  const { ['stringData']: plain, ['data']: data } = object;
+  delete object['stringData'];
+  object['type'] ??= 'Opaque';
+  if (plain === undefined) return;
+  const encoded = Object.entries(plain as Record<string, string>).map(([key, value]) => [
+    key,
+    Buffer.from(value).toString('base64'),
+  ]);
+  object['data'] = { ...(data as object | undefined), ...Object.fromEntries(encoded) };
+}

@@ -1,0 +1,88 @@
+/**
+ * Every text that the scheduler and the kubelet write, as measured on real clusters (kubernetes.md §1 and the
+ * recordings). Nothing else in the cluster spells out what Kubernetes says.
+ */
+import type { Profile } from './profile.ts';
+
+const quoted = (value: string): string => JSON.stringify(value);
+
+export const texts = {
+  scheduled: (pod: string, node: string): string => `Successfully assigned ${pod} to ${node}`,
+  unschedulable(nodes: number, reasons: ReadonlyMap<string, number>, claims: boolean): string {
+    if (nodes === 0) return 'no nodes available to schedule pods';
+    const list = [...reasons].map(([reason, count]) => `${count} ${reason}`).join(', ');
+    const preemption = `preemption: 0/${nodes} nodes are available: ${nodes} Preemption is not helpful for scheduling.`;
+    return `0/${nodes} nodes are available: ${list}. ${claims ? 'no new claims to deallocate, ' : ''}${preemption}`;
+  },
+
+  pulling: (image: string): string => `Pulling image ${quoted(image)}`,
+  pulled: (image: string, took: string, bytes: number): string =>
+    `Successfully pulled image ${quoted(image)} in ${took} (${took} including waiting). Image size: ${bytes} bytes.`,
+  present: (image: string, { pulledAccessText }: Profile): string =>
+    `Container image ${quoted(image)} already present on machine${pulledAccessText ? ' and can be accessed by the pod' : ''}`,
+  pullFailed: (image: string, why: string): string => `Failed to pull image ${quoted(image)}: ${why}`,
+  pullBackOff: (image: string): string => `Back-off pulling image ${quoted(image)}`,
+  neverPull: (image: string): string => `Container image ${quoted(image)} is not present with pull policy of Never`,
+  invalidName: (image: string, why: string): string =>
+    `Failed to apply default image tag ${quoted(image)}: couldn't parse image name ${quoted(image)}: ${why}`,
+  inspectFailed: (why: string): string => `Failed to inspect image "": ${why}`,
+  error: (reason: string): string => `Error: ${reason}`,
+
+  created: (container: string, { namelessEvents }: Profile): string =>
+    namelessEvents ? 'Container created' : `Created container: ${container}`,
+  started: (container: string, { namelessEvents }: Profile): string =>
+    namelessEvents ? 'Container started' : `Started container ${container}`,
+  stopping: (container: string): string => `Stopping container ${container}`,
+  definitionChanged: (container: string): string => `Container ${container} definition changed, will be restarted`,
+  crashBackOffEvent: (container: string, pod: string, namespace: string, uid: string): string =>
+    `Back-off restarting failed container ${container} in pod ${pod}_${namespace}(${uid})`,
+  crashBackOff: (seconds: number, container: string, pod: string, namespace: string, uid: string): string =>
+    `back-off ${goSeconds(seconds)} restarting failed container=${container} pod=${pod}_${namespace}(${uid})`,
+  secretNotFound: (name: string): string => `secret ${quoted(name)} not found`,
+  configMapNotFound: (name: string): string => `configmap ${quoted(name)} not found`,
+  noSecretKey: (key: string, place: string): string => `couldn't find key ${key} in Secret ${place}`,
+  noConfigMapKey: (key: string, place: string): string => `couldn't find key ${key} in ConfigMap ${place}`,
+  mountFailed: (volume: string, why: string): string =>
+    `MountVolume.SetUp failed for volume ${quoted(volume)} : ${why}`,
+
+  statusUnknownDeleted:
+    'The container could not be located when the pod was deleted.  The container used to be Running',
+  statusUnknownTerminated: 'The container could not be located when the pod was terminated',
+  deadlineExceeded: 'Pod was active on the node longer than the specified deadline',
+  nodeShutdown: 'Pod was terminated in response to imminent node shutdown.',
+  podRejected: (why: string): string => `Pod was rejected: ${why}`,
+  outOf: (resource: string, requested: number, used: number, capacity: number): string =>
+    `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+  emptyDirEvicted: (volume: string, limit: string): string =>
+    `Usage of EmptyDir volume ${quoted(volume)} exceeds the limit ${quoted(limit)}. `,
+  nodeNotReady: 'Node is not ready',
+  markedForDeletion: (pod: string): string => `Marking for deletion Pod ${pod}`,
+
+  waitingToStart: (container: string, pod: string, why: string): string =>
+    `container ${quoted(container)} in pod ${quoted(pod)} is waiting to start: ${why}`,
+  noLogsYet: (container: string, pod: string): string =>
+    `container ${quoted(container)} in pod ${quoted(pod)} is waiting to start - no logs yet`,
+  noPreviousLogs: (container: string, pod: string): string =>
+    `previous terminated container ${quoted(container)} in pod ${quoted(pod)} not found`,
+  noLogsTerminated: (container: string, pod: string): string =>
+    `container ${quoted(container)} in pod ${quoted(pod)} is terminated`,
+  noLogs: (container: string, pod: string): string =>
+    `container ${quoted(container)} in pod ${quoted(pod)} is not available`,
+  logsGone: (id: string): string => `unable to retrieve container logs for ${id}`,
+} as const;
+
+/** As Go prints a duration of whole seconds. */
+export function goSeconds(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds % 60}s`;
+}
+
+/** As Go prints a duration rounded to milliseconds. */
+export function goDuration(ms: number): string {
+  const rounded = Math.round(ms);
+  if (rounded < 1_000) return `${rounded}ms`;
+  const seconds = rounded / 1_000;
+  const minutes = Math.floor(seconds / 60);
+  const rest = Number((seconds - minutes * 60).toFixed(3));
+  return minutes === 0 ? `${rest}s` : `${minutes}m${rest}s`;
+}
