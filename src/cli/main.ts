@@ -1,1 +1,34 @@
-process.stdout.write(`podwright on ${process.version}\n`);
+/** The command: its sub-commands, and how each of their endings becomes an exit code. */
+import { Command, CommanderError } from 'commander';
+import { isPodwrightError } from '../errors.ts';
+import { version } from '../version.ts';
+import { addRunCommand } from './commands/run.ts';
+import { exitCodeOfError, exitCodes } from './exit-codes.ts';
+import { printError } from './output/errors.ts';
+import { processTerminal } from './terminal.ts';
+
+const terminal = processTerminal();
+
+const program = new Command('podwright')
+  .description('Runs CI pipelines as Kubernetes pods, and never gives a false verdict.')
+  .version(version)
+  .showHelpAfterError('(podwright --help tells more)')
+  .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
+  .exitOverride();
+
+addRunCommand(program, terminal);
+
+try {
+  await program.parseAsync(process.argv);
+} catch (error) {
+  process.exitCode = exitCodeFor(error);
+}
+
+/** An error that is none of ours is a fault of podwright: it keeps its stack, and the process its own reaction. */
+function exitCodeFor(error: unknown): number {
+  // Help and version come as errors too, with the code 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
+  if (!isPodwrightError(error)) throw error;
+  printError(terminal, error);
+  return exitCodeOfError(error);
+}

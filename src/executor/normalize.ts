@@ -45,6 +45,7 @@ export function normalize(document: PipelineDocument): Pipeline {
       .filter((origin) => !origin.isMissing)
       .map(readStep),
     services: root.get('services').items().map(readService),
+    locate: (path) => document.valueAt(path),
     stages: [...(plain.length === 0 ? [] : [plainStage(plain)]), ...root.get('stages').entries().map(readStage)],
   };
 }

@@ -1,10 +1,10 @@
 /**
  * A pipeline as it was written, in one shape: every short form is expanded, every default of the format is set.
  *
- * Plain data. Variables are not substituted and rules are not decided here; that needs the facts of a build.
+ * Variables are not substituted and rules are not decided here; that needs the facts of a build.
  */
 import type { PullPolicy } from '../image/policy.ts';
-import type { Path } from './document.ts';
+import type { Path, Position } from './document.ts';
 
 export interface Pipeline {
   /** As the user named it, for messages. */
@@ -22,6 +22,8 @@ export interface Pipeline {
   readonly services: readonly Service[];
   /** A pipeline of plain steps is one stage without a name. */
   readonly stages: readonly Stage[];
+  /** Where something of the pipeline stands in its file. */
+  readonly locate: (path: Path) => Position;
 }
 
 export type ContainerKind = 'steps' | 'services' | 'secrets';

@@ -1,0 +1,38 @@
+/**
+ * Ctrl-C and its kin: the first one asks the command to end in order, the second one leaves at once.
+ *
+ * While a command listens, the process's own reaction (to die at once) is off.
+ */
+
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  /** Back to the process's own reaction. */
+  stop(): void;
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export interface InterruptHandlers {
+  readonly onFirst: () => void;
+  /** What to say before the process leaves; it cannot wait for anything. */
+  readonly onSecond: () => void;
+}
+
+export function listenForInterrupt({ onFirst, onSecond }: InterruptHandlers): Interrupt {
+  const controller = new AbortController();
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) {
+      onSecond();
+      process.exit(130);
+    }
+    controller.abort(new Error(name));
+    onFirst();
+  };
+  for (const name of signals) process.on(name, onSignal);
+  return {
+    signal: controller.signal,
+    stop: () => {
+      for (const name of signals) process.off(name, onSignal);
+    },
+  };
+}

@@ -1,0 +1,268 @@
+/**
+ * Executes a compiled pipeline on a runtime: one build from its set-up to the removal of its pod.
+ *
+ * The ending of a build is a value, whatever went wrong: a failure of the runtime is in `result.error`. The pod is
+ * removed on every way out, also after a cancel, and `build.settled` is the last event.
+ */
+import { type Clock, systemClock, type Timer } from '../clock.ts';
+import { isPodwrightError, type PodwrightError } from '../errors.ts';
+import type { PhaseTimeouts, PodOptions } from '../pod/build-spec.ts';
+import type { Build, BuildStreamItem, RemovalReport, Runtime } from '../runtime/contract.ts';
+import type { CompiledPipeline } from './compile.ts';
+import type { ExecutorEvent, StepRef } from './events.ts';
+import { type PlannedStep, stepsOf } from './plan.ts';
+import type { BuildOutcome, BuildResult, StepResult } from './result.ts';
+import { StepRun, serviceRef, stepRef } from './run-steps.ts';
+
+export interface ExecuteOptions {
+  readonly runtime: Runtime;
+  /** The build's id, unique among the live builds of the runtime's owner. */
+  readonly id: string;
+  /** Aborting it cancels the build; the pod is still removed. */
+  readonly signal?: AbortSignal;
+  /** Called for every event, in order, also during the removal. What it throws ends the build as an error. */
+  readonly on?: (event: ExecutorEvent) => void;
+  /** Hides secrets in a line of a log. */
+  readonly mask?: (line: string) => string;
+  /** Limit of the whole build in milliseconds, from the first step; 0 means none. */
+  readonly timeoutMs?: number;
+  readonly timeouts?: PhaseTimeouts;
+  readonly pod?: PodOptions;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** How often a build that the infrastructure ended is run again, from its first step. Default 0. */
+  readonly retries?: number;
+  /** Whether the pod stays for a look at it. Default false. */
+  readonly keep?: boolean;
+  /** Brings sources in, when the pod waits and before anything runs. */
+  readonly prepare?: (build: Build, signal: AbortSignal) => Promise<void>;
+  /** Takes artifacts out, when a step that names some has ended. */
+  readonly collect?: (build: Build, step: PlannedStep) => Promise<void>;
+  readonly clock?: Clock;
+}
+
+export async function execute(pipeline: CompiledPipeline, options: ExecuteOptions): Promise<BuildResult> {
+  const clock = options.clock ?? systemClock;
+  const startedAt = clock.now();
+  const limit = options.retries ?? 0;
+  let run = await new BuildRun(pipeline, options, clock, 0).run();
+  let retries = 0;
+  while (run.outcome === 'error' && isRetriable(run) && retries < limit && options.signal?.aborted !== true) {
+    retries++;
+    options.on?.({ type: 'build.retried', at: clock.now(), retry: retries, reason: reasonOf(run) });
+    run = await new BuildRun(pipeline, options, clock, retries).run();
+  }
+  const result: BuildResult = { ...run, startedAt, endedAt: clock.now(), retries };
+  options.on?.({ type: 'build.settled', at: result.endedAt, result });
+  return result;
+}
+
+/** What a new pod may heal. A right that is missing, or a cluster nobody can reach, it does not. */
+const retriableErrors: ReadonlySet<string> = new Set(['ERR_PODWRIGHT_POD_LOST', 'ERR_PODWRIGHT_TIMEOUT']);
+
+function isRetriable(run: RunResult): boolean {
+  return run.error === null || retriableErrors.has(run.error.code);
+}
+
+function reasonOf(run: RunResult): string {
+  if (run.error !== null) return run.error.message;
+  const failed = run.steps.find((step) => step.status === 'error');
+  const cause = failed?.outcome?.outcome === 'terminated' ? failed.outcome.cause : 'unknown';
+  return `step "${failed?.name ?? '?'}" ended by the infrastructure: ${cause}`;
+}
+
+type RunResult = Omit<BuildResult, 'startedAt' | 'endedAt' | 'retries'>;
+
+/** One pod's worth of a build. */
+class BuildRun {
+  readonly #pipeline: CompiledPipeline;
+  readonly #options: ExecuteOptions;
+  readonly #clock: Clock;
+  readonly #id: string;
+  readonly #refs: ReadonlyMap<string, StepRef>;
+  readonly #cancel = new AbortController();
+  #timedOut = false;
+
+  constructor(pipeline: CompiledPipeline, options: ExecuteOptions, clock: Clock, retry: number) {
+    this.#pipeline = pipeline;
+    this.#options = options;
+    this.#clock = clock;
+    this.#id = retry === 0 ? options.id : `${options.id}-retry-${retry}`;
+    const { plan } = pipeline;
+    const refs = [
+      ...plan.plugins.map((plugin) => stepRef(plugin, 'plugin')),
+      ...plan.services.map(serviceRef),
+      ...plan.stages.flatMap((stage) => stage.steps).map((step) => stepRef(step, 'step')),
+    ];
+    this.#refs = new Map(refs.map((ref) => [ref.container, ref]));
+  }
+
+  async run(): Promise<RunResult> {
+    const stopListening = this.#listenForCancel();
+    let build: Build | undefined;
+    let steps: StepRun | undefined;
+    let caught: unknown = null;
+    try {
+      build = await this.#setup();
+      steps = this.#stepRun(build);
+      const stream = this.#follow(build);
+      try {
+        await this.#assemble(build);
+        await this.#runSteps(build, steps);
+      } finally {
+        await stream.stop();
+      }
+    } catch (reason) {
+      caught = reason;
+    } finally {
+      stopListening();
+    }
+    const removal = build === undefined ? null : await this.#remove(build);
+    // What is not ours is a fault of podwright itself, and must not pass as an ending of a build.
+    if (caught !== null && !isPodwrightError(caught)) throw caught;
+    const error = caught;
+    return {
+      id: this.#id,
+      outcome: this.#outcome(steps, error),
+      steps: steps?.results() ?? this.#nothingRan(),
+      error,
+      timedOut: this.#timedOut,
+      removal,
+    };
+  }
+
+  #setup(): Promise<Build> {
+    const { timeouts, pod, labels } = this.#options;
+    return this.#options.runtime.setupBuild({
+      ...this.#pipeline.spec,
+      id: this.#id,
+      ...(timeouts === undefined ? {} : { timeouts }),
+      ...(pod === undefined ? {} : { pod }),
+      ...(labels === undefined ? {} : { labels }),
+    });
+  }
+
+  async #assemble(build: Build): Promise<void> {
+    const { runtime, prepare } = this.#options;
+    this.#emit({
+      type: 'build.prepared',
+      at: this.#clock.now(),
+      build: build.id,
+      namespace: build.namespace,
+      pod: build.podName,
+      plan: this.#pipeline.plan,
+    });
+    await runtime.assembleBuild(build, { signal: this.#cancel.signal });
+    const { node, retriesPulls } = runtime.inspectBuild(build).pod;
+    this.#emit({ type: 'build.assembled', at: this.#clock.now(), node, retriesPulls });
+    await prepare?.(build, this.#cancel.signal);
+  }
+
+  async #runSteps(build: Build, steps: StepRun): Promise<void> {
+    const { timeoutMs = 0, runtime } = this.#options;
+    const onTimeout = (): void => {
+      this.#timedOut = true;
+      runtime.cancelBuild(build, 'timeout', 'run');
+    };
+    const timer: Timer | undefined = timeoutMs > 0 ? this.#clock.schedule(timeoutMs, onTimeout) : undefined;
+    try {
+      await steps.run();
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  #stepRun(build: Build): StepRun {
+    const { runtime, mask = (line) => line, collect } = this.#options;
+    return new StepRun({
+      runtime,
+      build,
+      plan: this.#pipeline.plan,
+      clock: this.#clock,
+      signal: this.#cancel.signal,
+      emit: (event) => this.#emit(event),
+      mask,
+      ...(collect === undefined ? {} : { collect: (step: PlannedStep) => collect(build, step) }),
+    });
+  }
+
+  /** Removal must also work when the build was canceled, so it has no signal. */
+  async #remove(build: Build): Promise<RemovalReport | null> {
+    if (this.#options.keep === true) return null;
+    try {
+      const report = await this.#options.runtime.removeBuild(build);
+      this.#emit({ type: 'build.removed', at: this.#clock.now(), report });
+      return report;
+    } catch (error) {
+      if (!isPodwrightError(error)) throw error;
+      return { gone: false, forced: false, remaining: [`pod ${build.namespace}/${build.podName}: ${error.message}`] };
+    }
+  }
+
+  #listenForCancel(): () => void {
+    const { signal } = this.#options;
+    if (signal === undefined) return () => undefined;
+    const onAbort = (): void => this.#cancel.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    return () => signal.removeEventListener('abort', onAbort);
+  }
+
+  /** Passes the build's own stream on, until stopped. */
+  #follow(build: Build): { stop: () => Promise<void> } {
+    const end = new AbortController();
+    const onCancel = (): void => this.#options.runtime.cancelBuild(build, 'caller');
+    this.#cancel.signal.addEventListener('abort', onCancel, { once: true });
+    if (this.#cancel.signal.aborted) onCancel();
+    const done = (async () => {
+      for await (const item of this.#options.runtime.streamBuild(build, { signal: end.signal })) this.#pass(item);
+    })();
+    return {
+      stop: async () => {
+        this.#cancel.signal.removeEventListener('abort', onCancel);
+        end.abort();
+        await done;
+      },
+    };
+  }
+
+  #pass(item: BuildStreamItem): void {
+    if (item.kind === 'health') this.#emit({ type: 'health', at: item.at, health: item.health });
+    if (item.kind === 'kubeEvent') {
+      const { at, reason, message, type: severity, container } = item;
+      this.#emit({ type: 'kube.event', at, reason, message, severity, container });
+    }
+    if (item.kind !== 'state' || item.change.actor !== 'container') return;
+    const { container, state, outcome } = item.change;
+    const step = this.#refs.get(container);
+    if (step !== undefined && state !== 'pending') {
+      this.#emit({ type: 'step.state', at: item.at, step, state, outcome });
+    }
+  }
+
+  #outcome(steps: StepRun | undefined, error: PodwrightError | null): BuildOutcome {
+    if (this.#cancel.signal.aborted) return 'canceled';
+    if (error !== null) return 'error';
+    return steps?.outcome ?? 'error';
+  }
+
+  #nothingRan(): readonly StepResult[] {
+    const status = this.#cancel.signal.aborted ? ('canceled' as const) : ('skipped' as const);
+    return stepsOf(this.#pipeline.plan).map((step) => ({
+      kind: 'step',
+      name: step.name,
+      stage: step.stage,
+      number: step.number,
+      image: step.image,
+      status,
+      continues: step.continues,
+      reason: status === 'skipped' ? 'the build could not be set up' : null,
+      outcome: null,
+      startedAt: null,
+      endedAt: null,
+    }));
+  }
+
+  #emit(event: ExecutorEvent): void {
+    this.#options.on?.(event);
+  }
+}

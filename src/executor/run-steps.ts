@@ -1,0 +1,280 @@
+/**
+ * Runs the containers of one assembled build: services beside, plugins first, then stages as their needs allow, the
+ * steps of a stage in order.
+ *
+ * A failed step does not throw: it changes the status that later steps are decided by. Whether a step runs is decided
+ * once, at the moment its turn comes.
+ */
+import type { SettledOutcome } from '../../machines/outcome.ts';
+import { type Clock, sleep } from '../clock.ts';
+import { isPodwrightError } from '../errors.ts';
+import type { Build, Runtime } from '../runtime/contract.ts';
+import type { ExecutorEvent, StepRef } from './events.ts';
+import type { Plan, PlannedService, PlannedStage, PlannedStep } from './plan.ts';
+import { type BuildOutcome, endsPod, type StepResult, statusOf } from './result.ts';
+
+export interface StepRunOptions {
+  readonly runtime: Runtime;
+  readonly build: Build;
+  readonly plan: Plan;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly emit: (event: ExecutorEvent) => void;
+  readonly mask: (line: string) => string;
+  /** Called when a step with artifacts has ended, before the next one starts. */
+  readonly collect?: (step: PlannedStep) => Promise<void>;
+}
+
+/** How long the log of a container that has ended may still take to come. */
+const lastLinesMs = 30_000;
+
+export class StepRun {
+  readonly #options: StepRunOptions;
+  readonly #results = new Map<string, StepResult>();
+  /** Logs that are still read, and containers nobody waits for. */
+  readonly #background = new Set<Promise<void>>();
+  /** Aborted when all steps have ended: what runs beside them is not followed any longer. */
+  readonly #over = new AbortController();
+  /** The first thing that went wrong decides what the build is. */
+  #outcome: BuildOutcome = 'succeeded';
+  /** Set when the pod is gone: nothing can run in it. */
+  #podEnd: string | undefined;
+
+  constructor(options: StepRunOptions) {
+    this.#options = options;
+  }
+
+  get outcome(): BuildOutcome {
+    return this.#options.signal.aborted ? 'canceled' : this.#outcome;
+  }
+
+  /** In the order of the plan. Complete once `run` has resolved or rejected. */
+  results(): readonly StepResult[] {
+    const { plan } = this.#options;
+    const steps = plan.stages
+      .flatMap((stage) => stage.steps)
+      .map((step) => this.#resultOf(stepRef(step, 'step'), step));
+    return [
+      ...plan.plugins.map((plugin) => this.#resultOf(stepRef(plugin, 'plugin'), plugin)),
+      ...plan.services.map((service) => this.#resultOf(serviceRef(service), service)),
+      ...steps,
+    ];
+  }
+
+  /** Rejects with the runtime's error; the results then tell how far it came. */
+  async run(): Promise<void> {
+    const { plan } = this.#options;
+    try {
+      await Promise.all(plan.services.map((service) => this.#startService(service)));
+      for (const plugin of plan.plugins) await this.#runInTurn(plugin, 'plugin', () => this.#outcome);
+      await this.#runStages(plan.stages);
+    } finally {
+      this.#over.abort();
+      await Promise.allSettled(this.#background);
+    }
+  }
+
+  /** A stage waits for those it needs; one whose need failed starts too, and its rules decide. */
+  async #runStages(stages: readonly PlannedStage[]): Promise<void> {
+    const ended = new Map<string, Promise<void>>();
+    const start = (stage: PlannedStage): Promise<void> => {
+      const known = ended.get(stage.name);
+      if (known !== undefined) return known;
+      const needs = stages.filter((other) => stage.needs.includes(other.name)).map(start);
+      const own = Promise.all(needs).then(() => this.#runStage(stage));
+      ended.set(stage.name, own);
+      return own;
+    };
+    const settled = await Promise.allSettled(stages.map(start));
+    const failed = settled.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async #runStage(stage: PlannedStage): Promise<void> {
+    let own: BuildOutcome = 'succeeded';
+    for (const step of stage.steps) {
+      const status = await this.#runInTurn(step, 'step', () => (stage.independent ? own : this.#outcome));
+      if (status === 'failed' || status === 'error' || status === 'canceled') own = status;
+    }
+  }
+
+  /** Runs the step, or says why not. Gives what it means for the build. */
+  async #runInTurn(step: PlannedStep, kind: 'step' | 'plugin', scope: () => BuildOutcome): Promise<BuildOutcome> {
+    const ref = stepRef(step, kind);
+    if (this.#options.signal.aborted) return 'canceled';
+    const reason = this.#reasonToSkip(step, scope());
+    if (reason !== undefined) {
+      this.#emit({ type: 'step.skipped', at: this.#now(), step: ref, reason });
+      this.#settle(ref, { ...blank(ref, step), status: 'skipped', reason });
+      return 'succeeded';
+    }
+    const started = this.#start(ref, step);
+    if (step.detach) {
+      this.#inBackground(started.then(() => undefined));
+      return this.#launched(ref);
+    }
+    const result = await started;
+    if (step.artifacts.length > 0) await this.#options.collect?.(step);
+    return this.#account(result);
+  }
+
+  #reasonToSkip(step: PlannedStep, status: BuildOutcome): string | undefined {
+    if (step.when.runs === 'never') return step.when.reason;
+    if (this.#podEnd !== undefined) return this.#podEnd;
+    const isWell = status === 'succeeded';
+    if (step.when.runs === 'success' && !isWell) return 'an earlier step failed';
+    if (step.when.runs === 'failure' && isWell) return 'it runs only when the build has failed';
+    return undefined;
+  }
+
+  /** A service that cannot start fails the build; one that ends later is told, and the steps decide. */
+  async #startService(service: PlannedService): Promise<void> {
+    const ref = serviceRef(service);
+    this.#inBackground(this.#start(ref, service).then(() => undefined));
+    const outcome = await this.#launched(ref);
+    if (outcome !== 'succeeded') this.#outcome = outcome;
+  }
+
+  /** What the launch of a container that nobody waits for means for the build. */
+  async #launched(ref: StepRef): Promise<BuildOutcome> {
+    const { runtime, build } = this.#options;
+    const outcome = await runtime.runContainer(build, ref.container);
+    if (outcome.outcome === 'running' || outcome.outcome === 'terminated') return 'succeeded';
+    return this.#note(statusOf(outcome), outcome);
+  }
+
+  /** From the request to the verdict and the last line of the log. */
+  async #start(ref: StepRef, planned: PlannedStep | PlannedService): Promise<StepResult> {
+    const { runtime, build } = this.#options;
+    const startedAt = this.#now();
+    this.#emit({ type: 'step.started', at: startedAt, step: ref, image: planned.image });
+    const tail = new AbortController();
+    const log = this.#followLog(ref, tail.signal);
+    try {
+      await runtime.runContainer(build, ref.container);
+      const outcome = await this.#verdict(ref);
+      if (outcome === undefined) return this.#settle(ref, { ...blank(ref, planned), status: 'detached', startedAt });
+      await this.#lastLines(log);
+      const ended = { status: statusOf(outcome), outcome, startedAt, endedAt: this.#now() };
+      return this.#settle(ref, { ...blank(ref, planned), ...ended });
+    } finally {
+      tail.abort();
+      await log;
+    }
+  }
+
+  /** Undefined when all other steps have ended before it. */
+  async #verdict(ref: StepRef): Promise<SettledOutcome | undefined> {
+    const { runtime, build } = this.#options;
+    const settled = runtime.waitContainer(build, ref.container);
+    const isAlone = !this.#mayOutlive(ref);
+    if (isAlone) return settled;
+    const over = new Promise<undefined>((resolve) => {
+      if (this.#over.signal.aborted) resolve(undefined);
+      else this.#over.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    });
+    // What is lost here is told by whoever waits for the runtime.
+    settled.catch(() => undefined);
+    return Promise.race([settled, over]);
+  }
+
+  #mayOutlive(ref: StepRef): boolean {
+    if (ref.kind === 'service') return true;
+    return this.#options.plan.stages.some((stage) =>
+      stage.steps.some((step) => step.container === ref.container && step.detach),
+    );
+  }
+
+  async #followLog(ref: StepRef, signal: AbortSignal): Promise<void> {
+    const { runtime, build, mask } = this.#options;
+    try {
+      for await (const line of runtime.tailContainer(build, ref.container, { signal })) {
+        this.#emit({
+          type: 'step.log',
+          at: this.#now(),
+          step: ref,
+          line: mask(line.text),
+          time: line.at,
+          partial: line.partial === true,
+          gap: line.gap ?? null,
+        });
+      }
+    } catch (error) {
+      // A log that cannot be read changes no verdict; the user is told in its place.
+      if (!isPodwrightError(error)) throw error;
+      const gap = { after: null, before: null, reason: 'unavailable', message: error.message } as const;
+      this.#emit({ type: 'step.log', at: this.#now(), step: ref, line: '', time: '', partial: false, gap });
+    }
+  }
+
+  async #lastLines(log: Promise<void>): Promise<void> {
+    const timer = new AbortController();
+    const late = sleep(this.#options.clock, lastLinesMs, timer.signal).catch(() => undefined);
+    await Promise.race([log, late]);
+    timer.abort();
+    await late;
+  }
+
+  #account(result: StepResult): BuildOutcome {
+    if (result.status === 'succeeded' || result.continues || result.outcome === null) return 'succeeded';
+    return this.#note(statusOf(result.outcome), result.outcome);
+  }
+
+  #note(status: BuildOutcome, outcome: SettledOutcome): BuildOutcome {
+    if (this.#outcome === 'succeeded') this.#outcome = status;
+    if (endsPod(outcome)) this.#podEnd ??= 'the pod has ended';
+    return status;
+  }
+
+  #settle(ref: StepRef, result: StepResult): StepResult {
+    this.#results.set(ref.container === '' ? `${ref.number}` : ref.container, result);
+    if (result.status !== 'skipped') this.#emit({ type: 'step.settled', at: this.#now(), step: ref, result });
+    return result;
+  }
+
+  /** What was never reached was canceled with the build, or skipped after its failure. */
+  #resultOf(ref: StepRef, planned: PlannedStep | PlannedService): StepResult {
+    const known = this.#results.get(ref.container === '' ? `${ref.number}` : ref.container);
+    if (known !== undefined) return known;
+    if (this.#options.signal.aborted) return { ...blank(ref, planned), status: 'canceled' };
+    return { ...blank(ref, planned), status: 'skipped', reason: this.#podEnd ?? 'the build ended before it' };
+  }
+
+  #inBackground(work: Promise<void>): void {
+    // Its failure is the runtime's, which the steps in turn meet as well.
+    const entry: Promise<void> = work.catch(() => undefined).finally(() => this.#background.delete(entry));
+    this.#background.add(entry);
+  }
+
+  #emit(event: ExecutorEvent): void {
+    this.#options.emit(event);
+  }
+
+  #now(): number {
+    return this.#options.clock.now();
+  }
+}
+
+export function stepRef(step: PlannedStep, kind: 'step' | 'plugin'): StepRef {
+  return { kind, name: step.name, stage: step.stage, number: step.number, container: step.container };
+}
+
+export function serviceRef(service: PlannedService): StepRef {
+  return { kind: 'service', name: service.name, stage: '', number: 0, container: service.container };
+}
+
+function blank(ref: StepRef, planned: PlannedStep | PlannedService): StepResult {
+  return {
+    kind: ref.kind,
+    name: ref.name,
+    stage: ref.stage,
+    number: ref.number,
+    image: planned.image,
+    status: 'skipped',
+    continues: 'continues' in planned && planned.continues,
+    reason: null,
+    outcome: null,
+    startedAt: null,
+    endedAt: null,
+  };
+}
