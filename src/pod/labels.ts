@@ -50,7 +50,8 @@ export function containerNames(names: readonly string[]): readonly string[] {
   const asIs = new Set(names.filter((name) => isDnsLabel(name) && !isReserved(name)));
   return names.map((name) => {
     if (asIs.has(name)) return name;
-    return `${slug(name, 54) || 'step'}-${digest(name, 8)}`;
+    const readable = slug(name, 49) || 'step';
+    return `${isReserved(`${readable}-`) ? 'step-' : ''}${readable}-${digest(name, 8)}`;
   });
 }
 
