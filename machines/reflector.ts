@@ -71,7 +71,7 @@ export interface ReflectorContext {
   readonly openedAt: number | null;
   readonly stateSince: number;
   readonly lastContactAt: number | null;
-  /** Null again once a watch is open. */
+  /** Null again once a list or watch worked. */
   readonly failure: ReflectorFailure | null;
   readonly counters: ReflectorCounters;
 }
@@ -169,6 +169,7 @@ const reflectorSetup = setup({
             mustList: false,
             lastContactAt: event.at,
             stateSince: event.at,
+            failure: null,
             counters: { ...context.counters, lists: context.counters.lists + 1 },
           },
     ),

@@ -55,7 +55,7 @@ export interface WatchCounters {
 /**
  * How far the cache can be trusted.
  *
- * `starting` no list yet · `live` a watch is open · `relisting` the history was lost, the cache is being compared with
+ * `starting` no list yet · `live` a watch is open, or on its way after an ordinary end · `relisting` the history was lost, the cache is being compared with
  * a new list · `stale` the last watch or list failed and is being retried · `degraded` the server refuses (401, 403,
  * 404), tried again slowly · `stopped`.
  */
@@ -64,7 +64,7 @@ export interface WatchHealth {
   /** Milliseconds of the clock: when this state began, and for `stale` when the server was last heard. */
   readonly since: number;
   readonly lastContactAt: number | null;
-  /** The last failure; null again once a watch is open. */
+  /** The last failure; null again once a list or watch worked. */
   readonly lastError: Error | null;
   readonly counters: WatchCounters;
 }
