@@ -28,6 +28,17 @@ export default defineConfig({
       },
       {
         test: {
+          // Each has a script of its own in package.json.
+          name: 'long',
+          include: ['test/long/**/*.test.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 3_600_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: 'cluster',
           include: ['test/on-cluster/**/*.test.ts'],
           pool: 'forks',

@@ -33,6 +33,7 @@ export type Reading<T> =
 
 export class BoundedLog<T> {
   readonly #bounds: Bounds;
+  readonly #onDrop: (entry: Entry<T>) => void;
   /** The kept entries; those before `#head` are dropped and wait to be cut off in one go. */
   #entries: (Entry<T> | undefined)[] = [];
   #head = 0;
@@ -42,9 +43,11 @@ export class BoundedLog<T> {
   /** Woken once, by the next append or the close. */
   readonly #waiters = new Set<() => void>();
 
-  constructor(bounds: Bounds) {
+  /** `onDrop` is called with each entry that the bounds drop, oldest first; it must not use the log. */
+  constructor(bounds: Bounds, onDrop: (entry: Entry<T>) => void = () => undefined) {
     assert(bounds.maxEntries >= 1 && bounds.maxBytes >= 1, 'a log keeps at least one entry');
     this.#bounds = bounds;
+    this.#onDrop = onDrop;
   }
 
   /** The oldest kept sequence number; `last + 1` while nothing is kept. */
@@ -133,9 +136,12 @@ export class BoundedLog<T> {
     const { maxEntries, maxBytes } = this.#bounds;
     while (this.#entries.length - this.#head > 1) {
       if (this.#entries.length - this.#head <= maxEntries && this.#bytes <= maxBytes) break;
-      this.#bytes -= this.#entries[this.#head]?.bytes ?? 0;
+      const oldest = this.#entries[this.#head];
+      assert(oldest !== undefined, 'the head is the oldest kept entry');
       this.#entries[this.#head] = undefined;
       this.#head++;
+      this.#bytes -= oldest.bytes;
+      this.#onDrop(oldest);
     }
     if (this.#head > 1024 && this.#head * 2 > this.#entries.length) {
       this.#entries = this.#entries.slice(this.#head);
@@ -161,6 +167,11 @@ export class LogCursor<T> {
 
   get position(): number {
     return this.#position;
+  }
+
+  /** Whether entries were dropped before this reader had them: its next `take` says so, and it gets no more. */
+  get isLagging(): boolean {
+    return this.#position + 1 < this.#log.first;
   }
 
   /** What is there now, without waiting: possibly no entry. */

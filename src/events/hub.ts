@@ -31,6 +31,8 @@ export interface StoredEvent {
 }
 
 export interface StoredLine {
+  readonly build: string;
+  readonly container: string;
   readonly line: LogLineRecord;
   readonly json: string;
 }
@@ -44,11 +46,14 @@ export interface Snapshot {
 
 const defaultEvents: Bounds = { maxEntries: 100_000, maxBytes: 64 * 2 ** 20 };
 const defaultLines: Bounds = { maxEntries: 20_000, maxBytes: 2 ** 20 };
+const allLinesBounds: Bounds = { maxEntries: 50_000, maxBytes: 8 * 2 ** 20 };
 const ended: readonly string[] = ['succeeded', 'failed', 'canceled', 'errored', 'removed'];
 
 export class EventHub {
   readonly epoch: string;
   readonly events: BoundedLog<StoredEvent>;
+  /** The lines of all containers, in the order in which they came here. */
+  readonly allLines: BoundedLog<StoredLine>;
   readonly #clock: Clock;
   readonly #lineBounds: Bounds;
   readonly #maxEndedBuilds: number;
@@ -57,12 +62,17 @@ export class EventHub {
   /** Builds that have ended and are in the state, oldest first. */
   readonly #ended = new Set<string>();
   #state: State = emptyState;
+  /** The fold of the events that the log has dropped: where a replay of the kept ones begins. */
+  #base: State = emptyState;
 
   constructor(options: EventHubOptions) {
     this.#clock = options.clock;
     this.epoch = options.epoch ?? randomUUID();
-    this.events = new BoundedLog({ ...defaultEvents, ...options.events });
+    this.events = new BoundedLog({ ...defaultEvents, ...options.events }, ({ value }) => {
+      this.#base = reduce(this.#base, value.event);
+    });
     this.#lineBounds = { ...defaultLines, ...options.lines };
+    this.allLines = new BoundedLog(allLinesBounds);
     this.#maxEndedBuilds = options.maxEndedBuilds ?? 1000;
     this.publish({ type: 'run.started', version: options.version, server: options.server ?? null });
   }
@@ -70,6 +80,11 @@ export class EventHub {
   /** The state, and the number of the newest event in it. */
   snapshot(): Snapshot {
     return { epoch: this.epoch, seq: this.events.last, state: this.#state };
+  }
+
+  /** The state before the oldest event that is kept. */
+  baseSnapshot(): Snapshot {
+    return { epoch: this.epoch, seq: this.events.first - 1, state: this.#base };
   }
 
   get state(): State {
@@ -104,11 +119,12 @@ export class EventHub {
   appendLine(build: string, container: string, line: Omit<LogLineRecord, 'seq'>): void {
     const log = this.#log(build, container);
     if (log.isClosed) return;
-    log.append((seq) => {
+    const { value, bytes } = log.append((seq) => {
       const record = { seq, ...line };
       const json = JSON.stringify(record);
-      return { value: { line: record, json }, bytes: json.length };
+      return { value: { build, container, line: record, json }, bytes: json.length };
     });
+    this.allLines.append(() => ({ value, bytes }));
   }
 
   /** No line follows. */
@@ -127,6 +143,7 @@ export class EventHub {
     if (this.events.isClosed) return;
     this.publish({ type: 'run.ended', outcome, message });
     this.events.close();
+    this.allLines.close();
     for (const logs of this.#lines.values()) for (const log of logs.values()) log.close();
   }
 
@@ -139,6 +156,7 @@ export class EventHub {
     let log = logs.get(container);
     if (log === undefined) {
       log = new BoundedLog(this.#lineBounds);
+      if (this.events.isClosed) log.close();
       logs.set(container, log);
     }
     return log;
