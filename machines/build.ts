@@ -70,6 +70,7 @@ export const buildMachine = setup({
     'pod.gone': { actions: 'tellPod' },
     'containers.cancel': { actions: 'tellPod' },
     'time.passed': { actions: 'tellPod' },
+    'build.cancel': { actions: 'tellPod' },
     'build.removed': { target: '.removed' },
   },
   states: {

@@ -86,7 +86,9 @@ export const containerMachine = setup({
     noteRequest: assign(on('container.requested', (_, { at, image }) => ({ requestedAt: at, image }))),
     notePullTrouble: assign(on('image.pullFailed', (context, sign) => ({ trouble: pullTrouble(context, sign) }))),
     noteStartTrouble: assign(on('start.blocked', (context, sign) => ({ trouble: startTrouble(context, sign) }))),
-    forgetTrouble: assign(on('image.pulled', () => ({ trouble: null }))),
+    forgetPullTrouble: assign(
+      on('image.pulled', ({ trouble }) => ({ trouble: trouble?.kind === 'pull' ? null : trouble })),
+    ),
     noteSwitchFailed: assign(on('switch.failed', (_, { at, source }) => ({ switchFailed: { at, source } }))),
     noteSilence: assign(on('node.silent', (context, silence) => ({ nodeLostAt: lostAt(context, silence) }))),
     forgetSilence: assign(on('node.answered', () => ({ nodeLostAt: null }))),
@@ -144,7 +146,7 @@ export const containerMachine = setup({
     /** The image is being got: Pulling, waiting(ErrImagePull, ImagePullBackOff); or its failure still lacks a cause. */
     pulling: {
       on: {
-        'image.pulled': { guard: 'mayStillStart', target: 'pending', actions: 'forgetTrouble' },
+        'image.pulled': { guard: 'mayStillStart', target: 'pending', actions: 'forgetPullTrouble' },
         'image.pullFailed': [
           { guard: 'isLastAttempt', target: 'pullFailed', actions: ['notePullTrouble', 'setPullFailed'] },
           { actions: 'notePullTrouble' },
@@ -155,6 +157,7 @@ export const containerMachine = setup({
         ],
         'switch.failed': [
           { guard: 'isPullTrouble', target: 'pullFailed', actions: ['noteSwitchFailed', 'setPullFailed'] },
+          { guard: 'isStartTrouble', target: 'terminated', actions: 'setNotStarted' },
           { guard: 'mayStillStart', actions: 'noteSwitchFailed' },
         ],
         'container.running': { target: 'running', actions: 'setRunning' },
@@ -162,6 +165,7 @@ export const containerMachine = setup({
         'time.passed': [
           { guard: 'isNodeLost', target: 'terminated', actions: 'setNodeLost' },
           { guard: 'isPullGraceOver', target: 'pullFailed', actions: 'setPullFailed' },
+          { guard: 'isStartGraceOver', target: 'terminated', actions: 'setNotStarted' },
         ],
         cancel: { target: 'canceled', actions: 'setCanceled' },
       },

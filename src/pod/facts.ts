@@ -1,0 +1,119 @@
+/**
+ * What is remembered of one build pod between two observations: enough to tell what runs in a container, whether an
+ * Event is news, and what a later request finds. Immutable; the projection gives back new facts.
+ */
+import type { PodCause } from '../../machines/messages.ts';
+import type { PullFailureClass } from '../../machines/outcome.ts';
+import type { Pod } from './types.ts';
+
+export interface PodFacts {
+  /** Null until the pod is known; afterwards other uids are other pods. */
+  readonly uid: string | null;
+  readonly start: StartKnowledge;
+  /** The server's clock minus ours, at most a second and the latency too low; null without a creationTimestamp. */
+  readonly clockOffsetMs: number | null;
+  /** The newest one seen. What is older is not believed, what is equal tells nothing new. */
+  readonly pod: Pod | null;
+  /** Image IDs that placeholders of this pod have shown. */
+  readonly placeholderImageIDs: readonly string[];
+  readonly containers: ReadonlyMap<string, ContainerFacts>;
+  /** Newest count seen of each Event, by its uid. */
+  readonly eventCounts: ReadonlyMap<string, number>;
+  /** On the server's clock: when the deletion began, where an object told it for sure. */
+  readonly deletionBeganAt: number | null;
+  /** Set when the object is gone: why. */
+  readonly gone: { readonly cause: PodCause; readonly resourceVersion: string } | null;
+}
+
+export interface StartKnowledge {
+  /** As they stand in the spec. */
+  readonly placeholderImages: readonly string[];
+  /** The code with which a placeholder ends when it is stopped for its step. */
+  readonly sigtermCode: number;
+  /** Whether the kubelet restarts a placeholder that ended with it; null: read it from the pod's spec. */
+  readonly retries: boolean | null;
+}
+
+export interface ContainerFacts {
+  readonly name: string;
+  /** On our clock; null while nobody asked for the step. */
+  readonly requestedAt: number | null;
+  /** Images the step was asked to run with; the last one counts. */
+  readonly images: readonly string[];
+  /** No placeholder ever stands in this container. */
+  readonly isOwnFromStart: boolean;
+  /** The pod's generation from which on its spec has the step's image; null until seen. */
+  readonly switchGeneration: number | null;
+  /** The placeholder had ended when the step was asked for. */
+  readonly isPlaceholderLost: boolean;
+  readonly placeholderIDs: readonly string[];
+  readonly ownIDs: readonly string[];
+  readonly waitingReason: string | null;
+  readonly pull: PullFacts;
+  /** What was last said of it, by topic, so that only news is said. */
+  readonly said: Readonly<Partial<Record<Topic, string>>>;
+}
+
+/** Within a topic a message takes back the one before. */
+export type Topic = 'start' | 'switch' | 'life' | 'node';
+
+/** Failed attempts since the request or since the last progress, by what told of them. */
+export interface PullFacts {
+  readonly class: PullFailureClass;
+  readonly message: string | null;
+  readonly attempts: Readonly<Record<AttemptTeller, number>>;
+  readonly permanentAttempts: Readonly<Record<AttemptTeller, number>>;
+}
+
+/** Each of them tells of every attempt, so that the true number is the highest, not the sum. */
+export type AttemptTeller = 'status' | 'failed' | 'never' | 'inspect';
+
+const noAttempts: PullFacts['attempts'] = { status: 0, failed: 0, never: 0, inspect: 0 };
+export const noPullFailure: PullFacts = {
+  class: 'unknown',
+  message: null,
+  attempts: noAttempts,
+  permanentAttempts: noAttempts,
+};
+
+export function initialFacts(names: readonly string[]): PodFacts {
+  return {
+    uid: null,
+    start: { placeholderImages: [], sigtermCode: 0, retries: null },
+    clockOffsetMs: null,
+    pod: null,
+    placeholderImageIDs: [],
+    containers: new Map(names.map((name) => [name, initialContainerFacts(name)])),
+    eventCounts: new Map(),
+    deletionBeganAt: null,
+    gone: null,
+  };
+}
+
+function initialContainerFacts(name: string): ContainerFacts {
+  return {
+    name,
+    requestedAt: null,
+    images: [],
+    isOwnFromStart: false,
+    switchGeneration: null,
+    isPlaceholderLost: false,
+    placeholderIDs: [],
+    ownIDs: [],
+    waitingReason: null,
+    pull: noPullFailure,
+    said: {},
+  };
+}
+
+export function withContainer(facts: PodFacts, container: ContainerFacts): PodFacts {
+  if (facts.containers.get(container.name) === container) return facts;
+  return { ...facts, containers: new Map(facts.containers).set(container.name, container) };
+}
+
+/** Milliseconds of an RFC 3339 time; null when there is none or it is none. */
+export function timeOf(text: string | null | undefined): number | null {
+  if (text === null || text === undefined) return null;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? null : time;
+}
