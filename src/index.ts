@@ -41,6 +41,7 @@ export type {
   RuntimeChange,
   RuntimeHealth,
   RuntimeOptions,
+  Seen,
   SignalOption,
   StreamOptions,
   TailOptions,

@@ -22,6 +22,7 @@ import type { Logger } from '../logger.ts';
 import type { LogLine, LogPosition } from '../logs/follow.ts';
 import type { BuildSpec, ContainerSpecRequest, VolumeRequest } from '../pod/build-spec.ts';
 import type { PlaceholderOption } from '../pod/start-strategy.ts';
+import type { KubeEvent, Pod } from '../pod/types.ts';
 import type { GracePolicy, InspectionHandler, StateChange } from './actors.ts';
 
 export interface RuntimeOptions {
@@ -111,6 +112,7 @@ export interface ContainerView {
   /** Its name in the pod. */
   readonly containerName: string;
   readonly image: string;
+  readonly role: 'step' | 'service';
   readonly state: string;
   /** Of the step's own container, once it is known; never of its placeholder. */
   readonly containerID: string | null;
@@ -253,4 +255,14 @@ export interface Runtime {
 
 export type RuntimeChange =
   | { readonly kind: 'state'; readonly build: Build; readonly change: StateChange }
+  /** What was seen of the build, told just before the state changes that follow from it. */
+  | { readonly kind: 'seen'; readonly build: Build; readonly seen: Seen }
   | { readonly kind: 'health'; readonly health: RuntimeHealth };
+
+/** The raw material of the verdicts. Objects are the cache's own: not to be changed. */
+export type Seen =
+  | { readonly what: 'pod'; readonly pod: Pod }
+  | { readonly what: 'gone'; readonly pod: Pod }
+  | { readonly what: 'kubeEvent'; readonly event: KubeEvent; readonly container: string | null }
+  /** The step is asked for. */
+  | { readonly what: 'request'; readonly container: string };

@@ -17,7 +17,7 @@ import type { RequestRecord } from '../pod/image-patch.ts';
 import type { PlannedContainer, StartStrategy } from '../pod/start-strategy.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
 import { BuildActors, type BuildActorsOptions, type StartFacts, type StateChange } from './actors.ts';
-import type { Build, BuildView, ContainerView, RemovalReport, RuntimeHealth } from './contract.ts';
+import type { Build, BuildView, ContainerView, RemovalReport, RuntimeHealth, Seen } from './contract.ts';
 import { Journal } from './journal.ts';
 import { PhaseLimits } from './limits.ts';
 import { Waiters } from './waiters.ts';
@@ -30,6 +30,7 @@ export interface RecordOptions {
   readonly logger: Logger;
   readonly actors: Pick<BuildActorsOptions, 'grace' | 'inspect'>;
   readonly onChange: (build: Build, change: StateChange) => void;
+  readonly onSeen: (build: Build, seen: Seen) => void;
   /** A fresh look at the pod, for decisions that stale data must not make. */
   readonly look: (record: BuildRecord) => Promise<void>;
 }
@@ -139,6 +140,7 @@ export class BuildRecord implements PodListener {
   created(pod: Pod, facts: StartFacts): void {
     this.uid = pod.metadata.uid;
     this.pod = pod;
+    this.#seen({ what: 'pod', pod });
     this.#actors.created(pod, facts);
     this.retriesPulls = facts.retries ?? false;
     const early = this.#early;
@@ -165,14 +167,16 @@ export class BuildRecord implements PodListener {
     }
     // The node controller's Events about a pod carry no uid (kubernetes.md §0.1).
     if (uid !== undefined && uid !== '' && uid !== this.uid) return;
+    const container = this.#nameInPipeline(containerOfFieldPath(fieldPath));
     this.journal.add({
       kind: 'kubeEvent',
       at: this.#options.clock.now(),
       reason: event.reason ?? '',
       message: event.message ?? '',
       type: event.type ?? '',
-      container: this.#nameInPipeline(containerOfFieldPath(fieldPath)),
+      container,
     });
+    this.#seen({ what: 'kubeEvent', event, container });
     this.#actors.observeEvent(event);
     this.waiters.check();
   }
@@ -185,6 +189,7 @@ export class BuildRecord implements PodListener {
   observe(pod: Pod): void {
     if (this.gone) return;
     this.pod = pod;
+    this.#seen({ what: 'pod', pod });
     this.#actors.observePod(pod);
     this.waiters.check();
   }
@@ -193,6 +198,7 @@ export class BuildRecord implements PodListener {
     if (this.gone) return;
     this.gone = true;
     this.pod = pod;
+    this.#seen({ what: 'gone', pod });
     this.#actors.observeGone(pod, finalStateKnown);
     this.waiters.check();
   }
@@ -207,6 +213,7 @@ export class BuildRecord implements PodListener {
 
   /** The step is asked for: its limits begin. */
   requested(container: PlannedContainer): void {
+    this.#seen({ what: 'request', container: container.name });
     this.#actors.request(container.containerName, container.request.image);
     this.#limits.requested(container);
     this.waiters.check();
@@ -214,6 +221,7 @@ export class BuildRecord implements PodListener {
 
   /** The step was asked for by an earlier worker. */
   requestedEarlier(container: PlannedContainer, earlier: RequestRecord | undefined): void {
+    this.#seen({ what: 'request', container: container.name });
     this.#actors.request(container.containerName, container.request.image);
     this.#limits.requested(container);
     void earlier;
@@ -254,7 +262,7 @@ export class BuildRecord implements PodListener {
 
   containerView({ name, containerName, request }: PlannedContainer): ContainerView {
     const { state, outcome, containerID } = this.#actors.container(containerName);
-    return { name, containerName, image: request.image, state, containerID, outcome };
+    return { name, containerName, image: request.image, role: request.role, state, containerID, outcome };
   }
 
   wrongStage(what: string): PodwrightError {
@@ -266,6 +274,10 @@ export class BuildRecord implements PodListener {
         details: { build: this.handle.id, stage: this.stage },
       },
     );
+  }
+
+  #seen(seen: Seen): void {
+    this.#options.onSeen(this.handle, seen);
   }
 
   #newLimits(): PhaseLimits {

@@ -266,6 +266,7 @@ class PodRuntime implements Runtime {
       logger,
       actors: { ...(grace === undefined ? {} : { grace }), ...(inspect === undefined ? {} : { inspect }) },
       onChange: (build, change) => this.#tell({ kind: 'state', build, change }),
+      onSeen: (build, seen) => this.#tell({ kind: 'seen', build, seen }),
       look: () => lookAfresh(this.#core, record),
     });
     this.#live.set(record.handle.id, record);
