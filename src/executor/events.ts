@@ -114,5 +114,6 @@ export interface ClusterEvent extends Timed {
 /** The watches became better or worse; verdicts wait for them. */
 export interface HealthChanged extends Timed {
   readonly type: 'health';
-  readonly health: RuntimeHealth;
+  readonly pods: RuntimeHealth['pods']['state'];
+  readonly events: RuntimeHealth['events']['state'];
 }

@@ -226,7 +226,10 @@ class BuildRun {
   }
 
   #pass(item: BuildStreamItem): void {
-    if (item.kind === 'health') this.#emit({ type: 'health', at: item.at, health: item.health });
+    if (item.kind === 'health') {
+      const { pods, events } = item.health;
+      this.#emit({ type: 'health', at: item.at, pods: pods.state, events: events.state });
+    }
     if (item.kind === 'kubeEvent') {
       const { at, reason, message, type: severity, container } = item;
       this.#emit({ type: 'kube.event', at, reason, message, severity, container });

@@ -11,7 +11,8 @@ export function errorText(error: PodwrightError, { style }: Pick<Terminal, 'styl
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
     // A cause whose words are in the message already says nothing new.
     if (!error.message.includes(cause.message)) lines.push(`  because: ${cause.message}`);
-    if (isPodwrightError(cause) && error.remedy === undefined && cause.remedy !== undefined) lines.push(`  ${cause.remedy}`);
+    if (isPodwrightError(cause) && error.remedy === undefined && cause.remedy !== undefined)
+      lines.push(`  ${cause.remedy}`);
   }
   if (error.remedy !== undefined) lines.push(`  ${error.remedy}`);
   return lines.join('\n');

@@ -1,0 +1,164 @@
+/** `podwright run FILE`: one pipeline, from its file to its verdict. */
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Command, Option } from 'commander';
+import { systemClock } from '../../clock.ts';
+import { isPodwrightError, PodwrightError } from '../../errors.ts';
+import { type CompiledPipeline, compile } from '../../executor/compile.ts';
+import { execute } from '../../executor/execute.ts';
+import { parsePipeline } from '../../executor/read-pipeline.ts';
+import type { BuildResult } from '../../executor/result.ts';
+import { defaultPlaceholder } from '../../pod/start-strategy.ts';
+import { createRuntime } from '../../runtime/runtime.ts';
+import { version } from '../../version.ts';
+import { addClusterOptions, type ClusterFlags, type Connection, openCluster } from '../connect.ts';
+import { exitCodeOfBuild, exitCodeOfError } from '../exit-codes.ts';
+import { gitFacts } from '../git.ts';
+import { type Interrupt, listenForInterrupt } from '../interrupt.ts';
+import { printError } from '../output/errors.ts';
+import { JsonReporter } from '../output/json.ts';
+import { type LogChoice, PlainReporter } from '../output/plain.ts';
+import type { Reporter } from '../output/reporter.ts';
+import type { Terminal } from '../terminal.ts';
+
+export interface RunFlags extends ClusterFlags {
+  readonly output: 'pretty' | 'json';
+  readonly logs: LogChoice;
+}
+
+export function addRunCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('run')
+    .argument('<file>', 'pipeline file, in the .vela.yml format')
+    .description('Run a pipeline and tell how it ended.')
+    .addOption(new Option('--output <form>', 'what to write').choices(['pretty', 'json']).default('pretty'))
+    .addOption(new Option('--logs <which>', 'whose logs to show').choices(['all', 'failed', 'none']).default('all'))
+    .addHelpText('after', runHelp);
+  addClusterOptions(command).action(async (file: string, flags: RunFlags) => {
+    process.exitCode = await runPipeline(file, flags, terminal);
+  });
+}
+
+const runHelp = `
+Without --kubeconfig and --context the pipeline runs on the embedded cluster: no Kubernetes is needed, and its
+commands run as local processes.
+
+Exit codes: 0 succeeded, 1 the build failed, 2 a mistake in the file or the flags, 3 the infrastructure failed,
+130 interrupted.
+
+Examples:
+  podwright run .vela.yml
+  podwright run .vela.yml --kubeconfig ~/.kube/config --namespace builds
+  podwright run .vela.yml --output json | tail -n 1
+`;
+
+/** Gives the exit code. Errors of the user and of the cluster are told here, each in the form that was asked for. */
+async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): Promise<number> {
+  const json = flags.output === 'json' ? new JsonReporter(terminal) : undefined;
+  const reporter: Reporter = json ?? new PlainReporter(terminal, { logs: flags.logs });
+  try {
+    const pipeline = parsePipeline(await readPipelineFile(file), file);
+    const compiled = compile(pipeline, { facts: await gitFacts(dirname(file)) });
+    return exitCodeOfBuild(await runOnCluster(file, compiled, flags, reporter, terminal));
+  } catch (error) {
+    if (!isPodwrightError(error)) throw error;
+    if (json === undefined) printError(terminal, error);
+    else json.fail(error, systemClock.now());
+    return exitCodeOfError(error);
+  } finally {
+    reporter.close();
+  }
+}
+
+async function readPipelineFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const reason = readErrors[code] ?? code;
+    throw new PodwrightError('ERR_PODWRIGHT_USAGE', `cannot read ${file}: ${reason}`, {
+      cause: error,
+      remedy: 'Name a pipeline file: podwright run .vela.yml',
+    });
+  }
+}
+
+const readErrors: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not read it',
+};
+
+async function runOnCluster(
+  file: string,
+  compiled: CompiledPipeline,
+  flags: RunFlags,
+  reporter: Reporter,
+  terminal: Terminal,
+): Promise<BuildResult> {
+  const warnings: string[] = [];
+  let where = 'nothing yet';
+  const interrupt = listenForInterrupt({
+    onFirst: () => reporter.notice('Canceling the build and removing its pod. Interrupt again to leave at once.'),
+    onSecond: () => terminal.err(`\nLeft at once. Still there: ${where}\n`),
+  });
+  let connection: Connection | undefined;
+  try {
+    connection = await openCluster(flags, (warning) => warnings.push(warning));
+    const onPod = (pod: string): void => {
+      where = `pod ${pod} on ${connection?.cluster ?? 'the cluster'}`;
+    };
+    return await runBuild({ file, compiled, flags, reporter, connection, warnings, interrupt, onPod });
+  } finally {
+    await connection?.close();
+    interrupt.stop();
+  }
+}
+
+interface BuildContext {
+  readonly file: string;
+  readonly compiled: CompiledPipeline;
+  readonly flags: RunFlags;
+  readonly reporter: Reporter;
+  readonly connection: Connection;
+  readonly warnings: readonly string[];
+  readonly interrupt: Interrupt;
+  readonly onPod: (pod: string) => void;
+}
+
+async function runBuild(context: BuildContext): Promise<BuildResult> {
+  const { file, compiled, flags, reporter, connection, warnings, interrupt, onPod } = context;
+  const { client, namespace } = connection;
+  const kubernetes = (await client.version()).gitVersion;
+  const placeholder = flags.placeholder ?? defaultPlaceholder;
+  const runtime = await createRuntime({ client, namespace, placeholder });
+  try {
+    reporter.begin({
+      version,
+      cluster: connection.cluster,
+      kubernetes,
+      namespace,
+      placeholder: { image: placeholder.image, restartOn: placeholder.restartOn ?? 0 },
+      warnings,
+      file,
+    });
+    return await execute(compiled, {
+      runtime,
+      id: buildId(compiled),
+      signal: interrupt.signal,
+      on: (event) => {
+        if (event.type === 'build.prepared') onPod(`${event.namespace}/${event.pod}`);
+        reporter.event(event);
+      },
+    });
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** Unlike any other of this repository. */
+function buildId(compiled: CompiledPipeline): string {
+  const path = compiled.spec.workspace?.mountPath ?? '';
+  return `${path.split('/').at(-1) ?? 'build'}-${randomBytes(4).toString('hex')}`;
+}

@@ -1,0 +1,133 @@
+/** For pipes and files: a line for each thing that happens, with the step's name before it; nothing is rewritten. */
+import type { ExecutorEvent, StepLog, StepRef, StepState } from '../../executor/events.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { initLines } from './init-log.ts';
+import type { Reporter, SetupFacts } from './reporter.ts';
+import { stepName, summaryText } from './summary.ts';
+import { durationText, statusText } from './words.ts';
+
+export type LogChoice = 'all' | 'failed' | 'none';
+
+export interface PlainOptions {
+  readonly logs: LogChoice;
+}
+
+export class PlainReporter implements Reporter {
+  readonly #terminal: Terminal;
+  readonly #logs: LogChoice;
+  readonly #styles = new Map<string, Style>();
+  /** Lines of steps whose ending decides whether they are shown. */
+  readonly #held = new Map<string, string[]>();
+  #setup: SetupFacts | undefined;
+  #isClosed = false;
+
+  constructor(terminal: Terminal, options: PlainOptions) {
+    this.#terminal = terminal;
+    this.#logs = options.logs;
+  }
+
+  begin(setup: SetupFacts): void {
+    this.#setup = setup;
+  }
+
+  notice(text: string): void {
+    this.#line(text);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  event(event: ExecutorEvent): void {
+    switch (event.type) {
+      case 'build.prepared':
+        if (this.#setup !== undefined)
+          for (const line of initLines(this.#setup, event, this.#terminal)) this.#line(line);
+        return;
+      case 'build.assembled':
+        this.#line(
+          `  pod waits on node ${event.node ?? 'unknown'}${event.retriesPulls === false ? '' : ', failed pulls are tried again'}`,
+        );
+        return;
+      case 'build.retried':
+        this.#line(`Running again (${event.retry}): ${event.reason}`);
+        return;
+      case 'step.started':
+        this.#step(event.step, `starting ${event.image}`);
+        return;
+      case 'step.state':
+        this.#state(event);
+        return;
+      case 'step.log':
+        this.#log(event);
+        return;
+      case 'step.skipped':
+        this.#step(event.step, `skipped: ${event.reason}`);
+        return;
+      case 'step.settled': {
+        const { startedAt, endedAt, status } = event.result;
+        if (this.#logs === 'failed' && (status === 'failed' || status === 'error')) this.#release(event.step);
+        const time = startedAt === null || endedAt === null ? '' : ` after ${durationText(endedAt - startedAt)}`;
+        this.#step(event.step, `${statusText(event.result)}${time}`);
+        return;
+      }
+      case 'kube.event':
+        // Pulls that fail are told with their words; the rest is noise to a reader of a build.
+        if (event.severity === 'Warning' && event.container !== null)
+          this.#line(`[${event.container}] ${event.reason}: ${event.message}`);
+        return;
+      case 'health':
+        this.#line(`  watch: pods ${event.pods}, events ${event.events}`);
+        return;
+      case 'build.removed':
+        this.#line(event.report.gone ? '  pod removed' : '  pod not removed');
+        return;
+      case 'build.settled':
+        this.#terminal.out(summaryText(event.result, this.#terminal));
+    }
+  }
+
+  #state({ step, state, outcome }: StepState): void {
+    if (state === 'running' && outcome?.outcome === 'running') this.#step(step, 'running');
+    if (state === 'pulling') this.#step(step, 'pulling its image');
+  }
+
+  #log({ step, line, gap }: StepLog): void {
+    const text = gap === null ? line : gapText(gap);
+    if (this.#logs === 'all') this.#step(step, text);
+    if (this.#logs !== 'failed') return;
+    const held = this.#held.get(step.container) ?? [];
+    held.push(text);
+    this.#held.set(step.container, held);
+  }
+
+  #release(step: StepRef): void {
+    for (const line of this.#held.get(step.container) ?? []) this.#step(step, line);
+    this.#held.delete(step.container);
+  }
+
+  #step(step: StepRef, text: string): void {
+    this.#line(`${this.#terminal.style(this.#styleOf(step), `[${stepName(step)}]`)} ${text}`);
+  }
+
+  #styleOf(step: StepRef): Style {
+    const known = this.#styles.get(step.container);
+    if (known !== undefined) return known;
+    const style = prefixStyles[this.#styles.size % prefixStyles.length] ?? 'cyan';
+    this.#styles.set(step.container, style);
+    return style;
+  }
+
+  #line(text: string): void {
+    if (!this.#isClosed) this.#terminal.out(`${text}\n`);
+  }
+}
+
+const prefixStyles: readonly Style[] = ['cyan', 'magenta', 'blue', 'yellow'];
+
+export function gapText(gap: NonNullable<StepLog['gap']>): string {
+  const words = gap.message === null ? '' : `: ${gap.message}`;
+  return gap.reason === 'rotated'
+    ? `… lines are missing here: the node rotated the log${words}`
+    : `… the log could not be read${words}`;
+}
