@@ -15,6 +15,8 @@ import type { ContainerStateTerminated, ContainerStatus, Pod } from '../pod/type
 import { debugAnnotation, type ParsedAnnotation, parseDebugAnnotation } from './annotation.ts';
 import type { DebugChange, DebugConfig, DebugEnd, DebugTarget } from './types.ts';
 
+export type { KubeEvent, Pod } from '../pod/types.ts';
+
 /** Of each pod. A container that crashes in a loop for days must not fill the memory. */
 const endedKept = 1000;
 

@@ -29,6 +29,8 @@ export interface ContainerState {
   readonly name: string;
   readonly image: string;
   readonly role: 'step' | 'service';
+  /** When its step was asked to run. */
+  readonly requestedAt: number | null;
   readonly state: ContainerStateName;
   /** Every state it was in, oldest first. */
   readonly history: readonly Step<ContainerStateName>[];
@@ -115,6 +117,7 @@ export function reduce(state: State, event: PodwrightEvent): State {
     }
     case 'build.changed':
     case 'pod.changed':
+    case 'container.requested':
     case 'container.changed':
     case 'kube.event': {
       const build = state.builds[event.build];
@@ -149,6 +152,7 @@ function planned(event: Extract<PodwrightEvent, { type: 'build.planned' }>): Bui
       name: container.name,
       image: container.image,
       role: container.role,
+      requestedAt: null,
       state: 'pending',
       history: [{ state: 'pending', at, seq }],
       outcome: null,
@@ -161,7 +165,7 @@ function planned(event: Extract<PodwrightEvent, { type: 'build.planned' }>): Bui
 
 type BuildEvent = Extract<
   PodwrightEvent,
-  { type: 'build.changed' | 'pod.changed' | 'container.changed' | 'kube.event' }
+  { type: 'build.changed' | 'pod.changed' | 'container.requested' | 'container.changed' | 'kube.event' }
 >;
 
 function reduceBuild(build: BuildState, event: BuildEvent): BuildState {
@@ -172,15 +176,22 @@ function reduceBuild(build: BuildState, event: BuildEvent): BuildState {
     }
     case 'pod.changed':
       return { ...build, pod: reducePod(build.pod, event) };
-    case 'container.changed': {
-      const containers = build.containers.map((container) =>
-        container.name === event.container ? reduceContainer(container, event) : container,
-      );
-      return { ...build, containers };
-    }
+    case 'container.requested':
+      return withContainer(build, event.container, (container) => ({ ...container, requestedAt: event.at }));
+    case 'container.changed':
+      return withContainer(build, event.container, (container) => reduceContainer(container, event));
     case 'kube.event':
       return { ...build, kubeEvents: [...build.kubeEvents.slice(1 - kubeEventsKept), event] };
   }
+}
+
+function withContainer(
+  build: BuildState,
+  name: string,
+  change: (container: ContainerState) => ContainerState,
+): BuildState {
+  const containers = build.containers.map((container) => (container.name === name ? change(container) : container));
+  return { ...build, containers };
 }
 
 function reducePod(pod: PodState | null, event: PodChanged & { readonly seq: number; readonly at: number }): PodState {

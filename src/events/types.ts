@@ -82,6 +82,12 @@ export interface PodChanged {
   readonly cause: string | null;
   readonly message: string | null;
 }
+/** The step is asked to run. */
+export interface ContainerRequested {
+  readonly type: 'container.requested';
+  readonly build: string;
+  readonly container: string;
+}
 export interface ContainerChanged {
   readonly type: 'container.changed';
   readonly build: string;
@@ -165,6 +171,7 @@ export type EventBody =
   | BuildChanged
   | BuildForgotten
   | PodChanged
+  | ContainerRequested
   | ContainerChanged
   | KubeEventSeen
   | WatchChanged

@@ -97,6 +97,9 @@ export interface BuildView {
     readonly state: string;
     readonly uid: string | null;
     readonly node: string | null;
+    /** Why the pod ended as a whole, when it did. */
+    readonly cause: string | null;
+    readonly message: string | null;
     /** Whether the server kept the restart rules, so that the kubelet retries a failed pull. Null before the create. */
     readonly retriesPulls: boolean | null;
   };

@@ -64,6 +64,7 @@ export function playBuild(hub: EventHub, build: string, options: { failing?: boo
     message: null,
   });
   state('assembling', 'running');
+  hub.publish({ type: 'container.requested', build, container: 'compile' });
   container('compile', 'pending', 'pulling', null);
   container('compile', 'pulling', 'running', runningOutcome);
   hub.publish({ type: 'debug.started', build, target: aTarget(pod, 'compile') });

@@ -113,6 +113,7 @@ const schemas: Readonly<Record<string, Json>> = {
         cause: text,
         message: text,
       }),
+      event('container.requested', { build: string, container: string }),
       event('container.changed', {
         build: string,
         container: string,
@@ -171,6 +172,7 @@ const schemas: Readonly<Record<string, Json>> = {
     name: string,
     image: string,
     role: { enum: ['step', 'service'] },
+    requestedAt: nullable(integer),
     state: { enum: containerStates },
     history: history(containerStates),
     outcome: nullable(ref('Outcome')),

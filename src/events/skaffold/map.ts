@@ -61,6 +61,7 @@ export function toSkaffold(event: PodwrightEvent): readonly SkaffoldEvent[] {
     }
     case 'build.planned':
     case 'build.forgotten':
+    case 'container.requested':
     case 'watch.changed':
       return [];
   }
