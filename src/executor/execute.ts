@@ -116,13 +116,16 @@ class BuildRun {
     } finally {
       stopListening();
     }
+    const isFault = caught !== null && !isPodwrightError(caught);
+    const error = isPodwrightError(caught) ? caught : null;
+    const outcome = isFault ? 'error' : this.#outcome(steps, error);
+    if (build !== undefined) this.#options.runtime.concludeBuild(build, outcome === 'error' ? 'errored' : outcome);
     const removal = build === undefined ? null : await this.#remove(build);
     // What is not ours is a fault of podwright itself, and must not pass as an ending of a build.
-    if (caught !== null && !isPodwrightError(caught)) throw caught;
-    const error = caught;
+    if (isFault) throw caught;
     return {
       id: this.#id,
-      outcome: this.#outcome(steps, error),
+      outcome,
       steps: steps?.results() ?? this.#nothingRan(),
       error,
       timedOut: this.#timedOut,

@@ -208,6 +208,11 @@ export interface Runtime {
   /** Every container without a verdict becomes canceled; later calls give that. The pod stays until `removeBuild`. */
   cancelBuild(build: Build, reason?: 'caller' | 'timeout', phase?: Phase): void;
   /**
+   * The caller's own judgement of the whole build: the runtime knows containers, not what a failed one means. The first
+   * one stands. Containers and pod stay as they are.
+   */
+  concludeBuild(build: Build, result: 'succeeded' | 'failed' | 'canceled' | 'errored'): void;
+  /**
    * Cancels what has no verdict, deletes the pod (its uid given, so never a later one of the same name), waits until
    * it is gone, and forces it when its time is over. Idempotent; right in every state, also while the create is under
    * way. Does not throw for what stays: the report tells. Throws `ERR_PODWRIGHT_STOPPED` when `signal` aborts.

@@ -171,6 +171,10 @@ class PodRuntime implements Runtime {
     this.#record(build).cancel(reason, phase);
   }
 
+  concludeBuild(build: Build, result: 'succeeded' | 'failed' | 'canceled' | 'errored'): void {
+    this.#record(build).actors.conclude(result);
+  }
+
   async removeBuild(build: Build, options: RemoveOptions = {}): Promise<RemovalReport> {
     const record = this.#record(build);
     const report = await removeBuild(this.#core, record, options);
