@@ -1,0 +1,20 @@
+import { describe, expect, test } from 'vitest';
+import { playOf } from '../../src/trace/play.ts';
+import { replay } from '../../src/trace/replay.ts';
+import { allTraces, compare } from '../helpers/traces.ts';
+
+const traces = allTraces();
+
+describe('a replay of a real cluster gives each container its true verdict', () => {
+  test.each(traces.map((trace) => [`${trace.set}/${trace.scenario}`, trace] as const))('%s', (_name, trace) => {
+    const rows = compare(trace.expected, replay(playOf(trace.load())));
+    expect(rows.filter(({ isRight }) => !isRight)).toEqual([]);
+  });
+
+  test('there are recordings, and each expectation names a container', () => {
+    expect(traces.length).toBeGreaterThanOrEqual(198);
+    for (const { expected } of traces) {
+      expect(expected.flatMap(({ containers }) => Object.keys(containers)).length).toBeGreaterThan(0);
+    }
+  });
+});
