@@ -35,6 +35,8 @@ export interface BuildPrepared extends Timed {
   readonly namespace: string;
   readonly pod: string;
   readonly plan: Plan;
+  /** Sentences on what the way steps are started cannot do for this build. */
+  readonly limits: readonly string[];
 }
 /** The pod exists and all its containers wait for their step. */
 export interface BuildAssembled extends Timed {

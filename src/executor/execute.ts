@@ -153,6 +153,7 @@ class BuildRun {
       namespace: build.namespace,
       pod: build.podName,
       plan: this.#pipeline.plan,
+      limits: runtime.inspectBuild(build).limits,
     });
     await runtime.assembleBuild(build, { signal: this.#cancel.signal });
     const { node, retriesPulls } = runtime.inspectBuild(build).pod;

@@ -1,21 +1,14 @@
 /** `podwright run FILE`: one pipeline, from its file to its verdict. */
-import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../clock.ts';
 import { isPodwrightError, PodwrightError } from '../../errors.ts';
-import { type CompiledPipeline, compile } from '../../executor/compile.ts';
-import { execute } from '../../executor/execute.ts';
+import { compile } from '../../executor/compile.ts';
 import { parsePipeline } from '../../executor/read-pipeline.ts';
-import type { BuildResult } from '../../executor/result.ts';
-import { defaultPlaceholder } from '../../pod/start-strategy.ts';
-import { createRuntime } from '../../runtime/runtime.ts';
-import { version } from '../../version.ts';
-import { addClusterOptions, type ClusterFlags, type Connection, openCluster } from '../connect.ts';
+import { addClusterOptions, type ClusterFlags } from '../cluster-flags.ts';
 import { exitCodeOfBuild, exitCodeOfError } from '../exit-codes.ts';
 import { gitFacts } from '../git.ts';
-import { type Interrupt, listenForInterrupt } from '../interrupt.ts';
 import { printError } from '../output/errors.ts';
 import { JsonReporter } from '../output/json.ts';
 import { type LogChoice, PlainReporter } from '../output/plain.ts';
@@ -60,6 +53,8 @@ async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): P
   try {
     const pipeline = parsePipeline(await readPipelineFile(file), file);
     const compiled = compile(pipeline, { facts: await gitFacts(dirname(file)) });
+    // Loaded now: a file with mistakes is told without a client of clusters.
+    const { runOnCluster } = await import('../run-on-cluster.ts');
     return exitCodeOfBuild(await runOnCluster(file, compiled, flags, reporter, terminal));
   } catch (error) {
     if (!isPodwrightError(error)) throw error;
@@ -89,76 +84,3 @@ const readErrors: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
   EACCES: 'you may not read it',
 };
-
-async function runOnCluster(
-  file: string,
-  compiled: CompiledPipeline,
-  flags: RunFlags,
-  reporter: Reporter,
-  terminal: Terminal,
-): Promise<BuildResult> {
-  const warnings: string[] = [];
-  let where = 'nothing yet';
-  const interrupt = listenForInterrupt({
-    onFirst: () => reporter.notice('Canceling the build and removing its pod. Interrupt again to leave at once.'),
-    onSecond: () => terminal.err(`\nLeft at once. Still there: ${where}\n`),
-  });
-  let connection: Connection | undefined;
-  try {
-    connection = await openCluster(flags, (warning) => warnings.push(warning));
-    const onPod = (pod: string): void => {
-      where = `pod ${pod} on ${connection?.cluster ?? 'the cluster'}`;
-    };
-    return await runBuild({ file, compiled, flags, reporter, connection, warnings, interrupt, onPod });
-  } finally {
-    await connection?.close();
-    interrupt.stop();
-  }
-}
-
-interface BuildContext {
-  readonly file: string;
-  readonly compiled: CompiledPipeline;
-  readonly flags: RunFlags;
-  readonly reporter: Reporter;
-  readonly connection: Connection;
-  readonly warnings: readonly string[];
-  readonly interrupt: Interrupt;
-  readonly onPod: (pod: string) => void;
-}
-
-async function runBuild(context: BuildContext): Promise<BuildResult> {
-  const { file, compiled, flags, reporter, connection, warnings, interrupt, onPod } = context;
-  const { client, namespace } = connection;
-  const kubernetes = (await client.version()).gitVersion;
-  const placeholder = flags.placeholder ?? defaultPlaceholder;
-  const runtime = await createRuntime({ client, namespace, placeholder });
-  try {
-    reporter.begin({
-      version,
-      cluster: connection.cluster,
-      kubernetes,
-      namespace,
-      placeholder: { image: placeholder.image, restartOn: placeholder.restartOn ?? 0 },
-      warnings,
-      file,
-    });
-    return await execute(compiled, {
-      runtime,
-      id: buildId(compiled),
-      signal: interrupt.signal,
-      on: (event) => {
-        if (event.type === 'build.prepared') onPod(`${event.namespace}/${event.pod}`);
-        reporter.event(event);
-      },
-    });
-  } finally {
-    await runtime.close();
-  }
-}
-
-/** Unlike any other of this repository. */
-function buildId(compiled: CompiledPipeline): string {
-  const path = compiled.spec.workspace?.mountPath ?? '';
-  return `${path.split('/').at(-1) ?? 'build'}-${randomBytes(4).toString('hex')}`;
-}

@@ -107,7 +107,9 @@ function stepJson(step: StepResult): object {
 }
 
 function errorJson(error: PodwrightError): object {
-  return { code: error.code, message: error.message, remedy: error.remedy ?? null };
+  // Problems have a field of their own.
+  const message = problemsOf(error).length === 0 ? error.message : (error.message.split(':\n', 1)[0] ?? '');
+  return { code: error.code, message, remedy: error.remedy ?? null };
 }
 
 function timeText(at: number): string {
