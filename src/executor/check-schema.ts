@@ -47,12 +47,25 @@ function meant(errors: readonly ErrorObject[]): readonly ErrorObject[] {
     const shapes = inside.filter((error) => error.instancePath === union.instancePath && error.keyword === 'type');
     for (const shape of shapes) dropped.add(shape);
     const details = inside.filter((error) => !shapes.includes(error));
+    if (isChoiceOfKeys(union)) {
+      // Which key is missing is a matter of sense; `check` tells it in one sentence.
+      for (const error of [
+        union,
+        ...details.filter(({ keyword, instancePath }) => keyword === 'required' && instancePath === union.instancePath),
+      ])
+        dropped.add(error);
+      continue;
+    }
     const isScalar = typeof union.data !== 'object' || union.data === null;
     if (isScalar || details.length === 0) for (const detail of details) dropped.add(detail);
     else dropped.add(union);
   }
   // The wrapper of propertyNames repeats what its inner error says.
   return errors.filter((error) => !dropped.has(error) && error.keyword !== 'propertyNames');
+}
+
+function isChoiceOfKeys({ schema }: ErrorObject): boolean {
+  return Array.isArray(schema) && schema.every((branch: object) => 'required' in branch);
 }
 
 function isInside(path: string, around: string): boolean {

@@ -143,6 +143,15 @@ function checkStep(step: Step, document: PipelineDocument, tell: Tell): void {
       tell(step.path, `${subject} has no "image"`, 'Add it: image: alpine:3');
     }
   }
+  for (const { source } of step.volumes) {
+    if (source.startsWith('/') || hasVariable(source)) continue;
+    const message = `${subject} mounts "${source}", which is no absolute path`;
+    tell(
+      [...step.path, 'volumes'],
+      message,
+      'Name a folder of the node: /path:/path/in/container:ro. There are no named volumes.',
+    );
+  }
   for (const side of ['if', 'unless'] as const)
     checkRules(step.ruleset[side], [...step.path, 'ruleset'], subject, tell);
 }

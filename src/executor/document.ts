@@ -107,7 +107,10 @@ const syntaxHelp: Readonly<Record<string, { readonly message?: string; readonly 
     remedy: 'Put one pipeline into one file; remove the line "---" in the middle.',
   },
   MISSING_CHAR: { remedy: 'Close the quote or bracket, or put a colon and a blank after the key.' },
-  MULTILINE_IMPLICIT_KEY: { remedy: 'Put the key and its colon on one line, or quote the text.' },
+  MULTILINE_IMPLICIT_KEY: {
+    message: 'a key that is not on one line with its colon',
+    remedy: 'Put both on one line, and align the line with its neighbours.',
+  },
   BLOCK_AS_IMPLICIT_KEY: {
     message: 'a mapping inside of a mapping on one line',
     remedy: "If it is one text that holds ': ', such as a command, put quotes around all of it.",
