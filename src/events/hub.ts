@@ -59,6 +59,7 @@ export class EventHub {
   readonly #maxEndedBuilds: number;
   readonly #lines = new Map<string, Map<string, BoundedLog<StoredLine>>>();
   readonly #listeners = new Set<(event: PodwrightEvent) => void>();
+  readonly #lineListeners = new Set<(bytes: number) => void>();
   /** Builds that have ended and are in the state, oldest first. */
   readonly #ended = new Set<string>();
   #state: State = emptyState;
@@ -115,6 +116,12 @@ export class EventHub {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Called with the size of each line that is kept. */
+  listenLines(listener: (bytes: number) => void): () => void {
+    this.#lineListeners.add(listener);
+    return () => void this.#lineListeners.delete(listener);
+  }
+
   /** Keeps one line of a container's log. */
   appendLine(build: string, container: string, line: Omit<LogLineRecord, 'seq'>): void {
     const log = this.#log(build, container);
@@ -125,6 +132,7 @@ export class EventHub {
       return { value: { build, container, line: record, json }, bytes: json.length };
     });
     this.allLines.append(() => ({ value, bytes }));
+    for (const listener of this.#lineListeners) listener(Buffer.byteLength(line.text) + 1);
   }
 
   /** No line follows. */
