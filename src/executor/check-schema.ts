@@ -97,8 +97,11 @@ function explain(error: ErrorObject, document: PipelineDocument): readonly Probl
       break;
     case 'type':
       if (isCommand(path) && typeof error.data === 'object') return [commandIsMapping(document, path, subject)];
-      if (error.data === null)
-        return [problemAt(document, document.keyAt(path), `${subject} has no value`, remedyFor(error))];
+      if (error.data === null) {
+        const example = keyExamples[String(path.at(-1))];
+        const remedy = example === undefined ? remedyFor(error) : `Give it one: ${example}`;
+        return [problemAt(document, document.keyAt(path), `${subject} has no value`, remedy)];
+      }
       break;
   }
   return [problemAt(document, at, `${subject} is ${kindOf(error.data)}`, remedyFor(error))];
