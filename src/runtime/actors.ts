@@ -26,7 +26,7 @@ import { assert } from '../assert.ts';
 import type { Clock } from '../clock.ts';
 import { PodwrightError } from '../errors.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
-import { Feed } from './feed.ts';
+import { Feed, type RequestedBefore } from './feed.ts';
 import { launchedOutcome, settledOutcome } from './outcome.ts';
 import { settle } from './settle.ts';
 import {
@@ -58,6 +58,8 @@ export interface StartFacts {
   readonly sigtermCode?: number;
   /** Whether the server kept the restart rules, so that the kubelet tries again. Default: read from the pod's spec. */
   readonly retries?: boolean;
+  /** Steps that another process asked to run before this one knew of the pod. No `request` follows for them. */
+  readonly requested?: readonly RequestedBefore[];
 }
 
 export interface BuildActorsOptions {
@@ -133,14 +135,14 @@ export class BuildActors {
 
   /** The pod is on the cluster: the create's answer, or one found again. What was observed of it before counts now. */
   created(pod: Pod, start: StartFacts): void {
-    const { placeholderImages, sigtermCode = 0, retries = null } = start;
+    const { placeholderImages, sigtermCode = 0, retries = null, requested = [] } = start;
     const hasPlaceholders = placeholderImages.length > 0;
     const atStart = new Map<string, string>();
     for (const plan of this.#plan) {
       const image = pod.spec?.containers?.find(({ name }) => name === plan.name)?.image;
       if (image !== undefined && (plan.atStart === true || !hasPlaceholders)) atStart.set(plan.name, image);
     }
-    this.#feed.created(pod, { placeholderImages, sigtermCode, retries }, atStart);
+    this.#feed.created(pod, { placeholderImages, sigtermCode, retries }, atStart, requested);
   }
 
   /** The build could not be assembled: everything that waits is rejected with `error`. */

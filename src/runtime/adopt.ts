@@ -17,6 +17,7 @@ import type { Pod } from '../pod/types.ts';
 import { resumeAssembly } from './assemble.ts';
 import type { Build } from './contract.ts';
 import type { Core } from './core.ts';
+import type { RequestedBefore } from './feed.ts';
 import type { BuildRecord } from './record.ts';
 
 export interface Adoption {
@@ -57,7 +58,7 @@ function adopt(core: Core, adoption: Adoption, pod: Pod): BuildRecord | undefine
   record.ownsSecret = recovered.secrets === true;
   core.watches.attach(record.handle.podName, record);
   record.onRelease(() => core.watches.detach(record.handle.podName, record));
-  resumeAssembly(core, record, pod, () => takeUpRequests(record, pod));
+  resumeAssembly(core, record, pod, requestsOn(record, pod));
   for (const event of core.watches.eventsOf(record.handle.podName)) record.onEvent(event);
   return record;
 }
@@ -86,11 +87,14 @@ function planOf(recovered: RecoveryPlan, pod: Pod): BuildPlan {
   };
 }
 
-/** The pod's spec says which steps were asked for. */
-function takeUpRequests(record: BuildRecord, pod: Pod): void {
-  for (const container of record.plan.containers) {
-    if (!isPatched(pod, container.containerName, container.request.image)) continue;
-    record.openings.set(container.containerName, Promise.resolve());
-    record.requestedEarlier(container, requestRecord(pod, container.containerName));
-  }
+/** The pod's spec says which steps were asked for, an annotation when and on which placeholder. */
+function requestsOn(record: BuildRecord, pod: Pod): readonly RequestedBefore[] {
+  return record.plan.containers.flatMap(({ containerName, request: { image } }) => {
+    if (!isPatched(pod, containerName, image)) return [];
+    const left = requestRecord(pod, containerName);
+    const at = left === undefined ? Number.NaN : Date.parse(left.at);
+    return [
+      { container: containerName, image, at: Number.isNaN(at) ? null : at, placeholder: left?.placeholder ?? null },
+    ];
+  });
 }

@@ -13,9 +13,11 @@ import { runningPlaceholder } from '../pod/image-patch.ts';
 import { buildLabels } from '../pod/labels.ts';
 import { buildSecret, ownedBy, secretName } from '../pod/secrets.ts';
 import type { Pod } from '../pod/types.ts';
+import type { StartFacts } from './actors.ts';
 import type { AssembleOptions } from './contract.ts';
 import type { Core } from './core.ts';
 import { createPod } from './create-pod.ts';
+import type { RequestedBefore } from './feed.ts';
 import { lookAfresh } from './look.ts';
 import { PlaceholderCheck, type PlaceholderTrouble } from './placeholder-trouble.ts';
 import { type BuildRecord, stopped } from './record.ts';
@@ -107,7 +109,7 @@ async function giveSecretToPod(core: Core, record: BuildRecord, pod: Pod): Promi
   }
 }
 
-function startFacts(record: BuildRecord, pod: Pod): Parameters<BuildRecord['created']>[1] {
+function startFacts(record: BuildRecord, pod: Pod): StartFacts {
   const { placeholder, containers } = record.plan;
   return {
     placeholderImages: [placeholder.image],
@@ -116,13 +118,14 @@ function startFacts(record: BuildRecord, pod: Pod): Parameters<BuildRecord['crea
   };
 }
 
-/** Goes on with a build that an earlier worker was assembling, or had assembled. `takeUp` tells what it had asked for. */
-export function resumeAssembly(core: Core, record: BuildRecord, pod: Pod, takeUp: () => void): void {
+/** Goes on with a build that an earlier worker was assembling, or had assembled and asked steps of. */
+export function resumeAssembly(core: Core, record: BuildRecord, pod: Pod, requested: readonly RequestedBefore[]): void {
   record.stage = 'assembling';
   record.actors.assembling();
-  record.created(pod, startFacts(record, pod));
-  takeUp();
-  record.observe(pod);
+  record.created(pod, { ...startFacts(record, pod), requested });
+  for (const container of record.plan.containers) {
+    if (requested.some((request) => request.container === container.containerName)) record.requestedEarlier(container);
+  }
   const resumed = async (): Promise<void> => {
     if (record.ownsSecret) await giveSecretToPod(core, record, pod);
     await untilWaiting(core, record);

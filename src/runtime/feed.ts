@@ -11,6 +11,16 @@ import { observeEvent } from '../pod/observe-event.ts';
 import { observeGone, observePod, observeRequest, type PodObservation } from '../pod/observe-pod.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
 
+/** A step that another process asked to run before this one knew of the pod. */
+export interface RequestedBefore {
+  readonly container: string;
+  readonly image: string;
+  /** Milliseconds of the clock; null when it is not known. */
+  readonly at: number | null;
+  /** The containerID of the placeholder that ran then; null when it is not known. */
+  readonly placeholder: string | null;
+}
+
 export interface FeedOptions {
   readonly containers: readonly string[];
   readonly clock: Clock;
@@ -43,15 +53,30 @@ export class Feed {
     return this.#facts;
   }
 
-  /** The pod of this build is `pod`. `atStart` names the containers that have their step's image from the start. */
-  created(pod: Pod, start: StartKnowledge, atStart: ReadonlyMap<string, string>): void {
+  /**
+   * The pod of this build is `pod`. `atStart` names the containers that have their step's image from the start;
+   * `requested` those whose step was asked for before anything was seen of the pod here.
+   */
+  created(
+    pod: Pod,
+    start: StartKnowledge,
+    atStart: ReadonlyMap<string, string>,
+    requested: readonly RequestedBefore[] = [],
+  ): void {
     if (this.#isClosed || this.#facts.uid !== null) return;
     const { uid } = pod.metadata;
     const containers = new Map(this.#facts.containers);
     for (const [name, facts] of containers) containers.set(name, { ...facts, isOwnFromStart: atStart.has(name) });
+    for (const { container, at, placeholder } of requested) {
+      const facts = containers.get(container);
+      if (facts === undefined) continue;
+      const placeholderIDs = placeholder === null ? facts.placeholderIDs : [placeholder];
+      containers.set(container, { ...facts, requestedAt: at, placeholderIDs });
+    }
     this.#facts = { ...this.#facts, uid, start, containers };
     this.#tell({ type: 'pod.created', at: this.#now(), uid });
     for (const [name, image] of atStart) this.request(name, image);
+    for (const { container, image } of requested) this.request(container, image);
     this.observePod(pod);
     const early = this.#early;
     this.#early = [];

@@ -26,17 +26,20 @@ export function openStep(core: Core, record: BuildRecord, container: PlannedCont
 
 async function open(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
   const { containerName, request } = container;
-  const placeholder = await record.waiters.until(() => {
-    if (isDecided(record, container)) return null;
+  const found = await record.waiters.until(() => {
+    if (record.outcome(container) !== null) return 'decided';
+    if (hasNoPlaceholder(record, containerName)) return 'lost';
     return record.pod === undefined ? undefined : runningPlaceholder(record.pod, containerName);
   });
   const { uid } = record;
-  if (placeholder === null || uid === undefined) return;
+  if (found === 'decided') return;
   record.requested(container);
+  // Nothing can be switched any more; what became of the container is judged as of one that was asked for.
+  if (found === 'lost' || uid === undefined) return;
   const patch = imagePatch(uid, containerName, request.image, {
     at: new Date(core.clock.now()).toISOString(),
-    placeholder: placeholder.containerID,
-    restartCount: placeholder.restartCount,
+    placeholder: found.containerID,
+    restartCount: found.restartCount,
   });
   const path = { resource: 'pods', namespace: core.namespace, name: record.handle.podName };
   try {
@@ -46,9 +49,12 @@ async function open(core: Core, record: BuildRecord, container: PlannedContainer
   }
 }
 
-/** A verdict is there, or the pod is ending: nothing may be started in it any more. */
-function isDecided(record: BuildRecord, container: PlannedContainer): boolean {
-  return record.gone || record.canceled !== undefined || record.outcome(container) !== null;
+/** The pod is ending or gone, or the container ended before its step was asked for and is not started again. */
+function hasNoPlaceholder(record: BuildRecord, containerName: string): boolean {
+  const { state } = record.actors.pod;
+  if (record.gone || state === 'ending' || state === 'gone') return true;
+  const status = record.pod?.status?.containerStatuses?.find(({ name }) => name === containerName);
+  return status?.state?.terminated !== undefined;
 }
 
 /** Whether the failed patch was done all the same, or can be done no more because the pod is another's or gone. */

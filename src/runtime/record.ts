@@ -13,7 +13,6 @@ import type { Logger } from '../logger.ts';
 import type { BuildPlan } from '../pod/build-pod.ts';
 import type { BuildSpec, PhaseTimeouts } from '../pod/build-spec.ts';
 import { defaultTimeouts } from '../pod/build-spec.ts';
-import type { RequestRecord } from '../pod/image-patch.ts';
 import type { PlannedContainer, StartStrategy } from '../pod/start-strategy.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
 import { BuildActors, type BuildActorsOptions, type StartFacts, type StateChange } from './actors.ts';
@@ -219,12 +218,12 @@ export class BuildRecord implements PodListener {
     this.waiters.check();
   }
 
-  /** The step was asked for by an earlier worker. */
-  requestedEarlier(container: PlannedContainer, earlier: RequestRecord | undefined): void {
-    this.#seen({ what: 'request', container: container.name });
-    this.#actors.request(container.containerName, container.request.image);
+  /** The step was asked for by an earlier worker: only what is left to come is limited. */
+  requestedEarlier(container: PlannedContainer): void {
+    this.openings.set(container.containerName, Promise.resolve());
     this.#limits.requested(container);
-    void earlier;
+    const { state } = this.#actors.container(container.containerName);
+    this.#limits.changed(container, state);
   }
 
   /** Runs `cleanup` once, when the build is removed or the runtime closes. */
@@ -250,10 +249,11 @@ export class BuildRecord implements PodListener {
 
   view(): BuildView {
     const { pod, state } = this.#actors;
+    const { uid, node, cause, message } = pod;
     return {
       build: this.handle,
       state,
-      pod: { state: pod.state, uid: pod.uid, node: pod.node, retriesPulls: this.retriesPulls },
+      pod: { state: pod.state, uid, node, cause, message, retriesPulls: this.retriesPulls },
       containers: this.#plan.containers.map((container) => this.containerView(container)),
       limits: this.strategy.limits(this.spec),
       story: this.journal.story(),
