@@ -86,11 +86,11 @@ function isAuthEntry(value: unknown): value is AuthEntry {
   return isRecord(value) && authFields.every((field) => ['string', 'undefined'].includes(typeof value[field]));
 }
 
-/** The keys are hosts; older files have URLs. */
+/** The keys are hosts; older files have URLs. The default registry is called by its own name too. */
 function byHost<T>(entries: Readonly<Record<string, T>> | undefined, registry: string): T | undefined {
   if (entries === undefined) return undefined;
-  const wanted = hostOf(keyOf(registry));
-  const key = Object.keys(entries).find((one) => hostOf(one) === wanted);
+  const wanted = [hostOf(keyOf(registry)), registry];
+  const key = Object.keys(entries).find((one) => wanted.includes(hostOf(one)));
   return key === undefined ? undefined : entries[key];
 }
 
