@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { isPodwrightError } from '../errors.ts';
 import { version } from '../version.ts';
+import { addPlaceholderCommand } from './commands/placeholder.ts';
 import { addRunCommand } from './commands/run.ts';
 import { exitCodeOfError, exitCodes } from './exit-codes.ts';
 import { printError } from './output/errors.ts';
@@ -16,6 +17,7 @@ const program = new Command('podwright')
   .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
   .exitOverride();
 
+addPlaceholderCommand(program, terminal);
 addRunCommand(program, terminal);
 
 try {
