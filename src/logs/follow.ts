@@ -1,36 +1,22 @@
 /**
  * The log of one container instance: every line once and in order, from the first byte to the last, whatever happens
  * to the connection.
+ *
+ * The end of a response is never taken for the end of the log: responses end at rotations, restarts of the kubelet and
+ * of the API server, and while the container still runs. The log has ended when the instance is known to have
+ * terminated and a reading that began after that brought nothing new.
  */
-import type { Clock } from '../clock.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { Logger } from '../logger.ts';
+import { type Clock, sleep } from '../clock.ts';
+import { PodwrightError } from '../errors.ts';
+import type { KubeClient, LogQuery } from '../kube/client.ts';
+import type { ByteStream } from '../kube/resource.ts';
+import { retryAfterOf, statusOf } from '../kube/status.ts';
+import { type Logger, silentLogger } from '../logger.ts';
+import { gapLine, LogAssembler } from './assemble.ts';
+import type { LogLine, LogPosition } from './line.ts';
+import { SilenceGuard } from './silence.ts';
 
-/** Where a line stands in its log. Opaque; give it back as `from` to go on after that line, also in another process. */
-export type LogPosition = string;
-
-export interface LogLine {
-  /** Without the line break. Empty for a gap. */
-  readonly text: string;
-  /** RFC 3339 with nanoseconds, the node's clock and zone, as the kubelet wrote it. */
-  readonly at: string;
-  readonly position: LogPosition;
-  /** A piece of a line over 1 MiB, and not its last: the next line goes on with the same one. */
-  readonly partial?: true;
-  /** Instead of text: lines may be missing here. */
-  readonly gap?: LogGap;
-}
-
-export interface LogGap {
-  /** Time of the last line before, null when there was none. */
-  readonly after: string | null;
-  /** Time of the first line after, null when none can be read any more. */
-  readonly before: string | null;
-  /** `rotated`: the kubelet serves only the newest file · `unavailable`: the log could not be read to its end. */
-  readonly reason: 'rotated' | 'unavailable';
-  /** The server's words, when it gave any. */
-  readonly message: string | null;
-}
+export type { LogGap, LogLine, LogPosition } from './line.ts';
 
 /** The run of a container that is to be followed. */
 export interface LogInstance {
@@ -65,4 +51,217 @@ export interface FollowLogOptions {
   readonly random?: () => number;
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
+}
+
+/** The first pause after a request that brought nothing; doubled up to the longest. */
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
+/** A response may end up to 0.65 s before the status shows the end (recorded): reopening sooner is a wasted request. */
+const endOfResponsePauseMs = 1_000;
+/** A quiet step is normal; a follow that hangs since a rotation or a cut looks the same. */
+const longestSilenceMs = 120_000;
+/** Once the instance has ended, its stream ends by itself or is of no more use. */
+const silenceAfterEndMs = 2_000;
+/** For so long the log of a terminated instance may be refused: by then a kubelet has been restarted. */
+const unavailableForMs = 60_000;
+/** The status can be a second behind the kubelet's choice of the instance. */
+const statusDelayMs = 2_000;
+
+const fatalCodes: ReadonlySet<string> = new Set([
+  'ERR_PODWRIGHT_FORBIDDEN',
+  'ERR_PODWRIGHT_UNAUTHORIZED',
+  'ERR_PODWRIGHT_STOPPED',
+]);
+
+/**
+ * Yields the lines of the instance that `source` tells of. Reads no faster than it is asked. Ends by itself; throws the
+ * signal's reason when aborted, and ERR_PODWRIGHT_FORBIDDEN or ERR_PODWRIGHT_UNAUTHORIZED when the server refuses.
+ * What could not be read is a line with a `gap`, never silence.
+ */
+export async function* followLog(options: FollowLogOptions): AsyncGenerator<LogLine, void, undefined> {
+  const leaving = new AbortController();
+  const signal = options.signal === undefined ? leaving.signal : AbortSignal.any([options.signal, leaving.signal]);
+  try {
+    const instance = await options.source.started(signal);
+    if (instance !== null) yield* new Follower(options, signal).lines();
+  } finally {
+    leaving.abort();
+  }
+}
+
+/** How one request went. */
+interface Reading {
+  /** Lines that it brought. */
+  readonly added: number;
+  /** Why it says nothing about the end of the log; null when it was read to a clean end. */
+  readonly trouble: Trouble | null;
+}
+
+interface Trouble {
+  /** `connection` passes, however long it takes · `unavailable` may last for ever · `gone` does. */
+  readonly kind: 'connection' | 'unavailable' | 'gone';
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+
+class Follower {
+  readonly #options: FollowLogOptions;
+  readonly #signal: AbortSignal;
+  readonly #logger: Logger;
+  readonly #assembler: LogAssembler;
+  readonly #guard: SilenceGuard;
+  /** Resolves, never rejects, when `#end` is no longer `open`. */
+  readonly #ended: Promise<void>;
+  #end: 'open' | 'over' | { readonly failure: unknown } = 'open';
+
+  constructor(options: FollowLogOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    this.#logger = options.logger ?? silentLogger;
+    this.#assembler = new LogAssembler(options.from);
+    this.#guard = new SilenceGuard(options.clock, longestSilenceMs);
+    this.#ended = options.source
+      .ended(signal)
+      .then(
+        () => 'over' as const,
+        (failure: unknown) => ({ failure }),
+      )
+      .then((end) => {
+        this.#end = end;
+        this.#guard.shorten(end === 'over' ? silenceAfterEndMs : 0);
+      });
+  }
+
+  async *lines(): AsyncGenerator<LogLine, void, undefined> {
+    for (let idle = 0; this.#end === 'open'; ) {
+      const { added, trouble } = yield* this.#read('follow');
+      if (trouble?.kind === 'gone') {
+        yield this.#gap(trouble);
+        return;
+      }
+      idle = added > 0 ? 0 : idle + 1;
+      await this.#pauseUnlessEnded(this.#pauseMs(idle, trouble));
+    }
+    if (typeof this.#end === 'object') throw this.#end.failure;
+    yield* this.#rest();
+  }
+
+  /** Reads until a reading to a clean end brings nothing. */
+  async *#rest(): AsyncGenerator<LogLine, void, undefined> {
+    const { clock } = this.#options;
+    let unendedBefore = 0;
+    let unavailableSince: number | null = null;
+    for (let idle = 0; ; idle++) {
+      const { added, trouble } = yield* this.#read('rest');
+      if (trouble === null) {
+        // A last line without an end counts when it stays the same.
+        const unended = this.#assembler.rest.length;
+        if (added === 0 && unended === unendedBefore) {
+          yield* this.#assembler.takeRest();
+          return;
+        }
+        unendedBefore = unended;
+        idle = 0;
+      }
+      if (trouble === null || trouble.kind === 'connection') unavailableSince = null;
+      else unavailableSince ??= clock.now();
+      const isHopeless = unavailableSince !== null && clock.now() - unavailableSince >= unavailableForMs;
+      if (trouble !== null && (trouble.kind === 'gone' || isHopeless)) {
+        yield this.#gap(trouble);
+        return;
+      }
+      await sleep(clock, this.#pauseMs(idle, trouble), this.#signal);
+    }
+  }
+
+  /** One request: yields what it brings, returns how it went. */
+  async *#read(purpose: 'follow' | 'rest'): AsyncGenerator<LogLine, Reading, undefined> {
+    const which = this.#options.source.which();
+    if (which === 'gone') return { added: 0, trouble: { kind: 'gone', message: 'the log is gone with its pod' } };
+    let added = 0;
+    try {
+      for await (const chunk of await this.#open(purpose, which)) {
+        const before = this.#assembler.position;
+        const lines = this.#assembler.push(chunk);
+        if (lines.some(({ gap }) => gap !== undefined) && (await this.#isAnotherNow(which))) {
+          this.#assembler.rewind(before);
+          return { added, trouble: { kind: 'unavailable', message: 'the container was started again' } };
+        }
+        added += lines.length;
+        yield* lines;
+        if (this.#assembler.complaint !== null) break;
+      }
+      return { added, trouble: this.#judgeEnd() };
+    } catch (error) {
+      return { added, trouble: this.#judgeFailure(error) };
+    }
+  }
+
+  async #open(purpose: 'follow' | 'rest', which: 'current' | 'previous'): Promise<ByteStream> {
+    const { client, namespace, pod, container } = this.#options;
+    const { sinceTime } = this.#assembler;
+    const silent = new AbortController();
+    const onSilence = (): void => silent.abort(new PodwrightError('ERR_PODWRIGHT_TIMEOUT', 'the log went silent'));
+    const signal = AbortSignal.any([this.#signal, silent.signal]);
+    const query: LogQuery = {
+      timestamps: true,
+      ...(purpose === 'follow' && which === 'current' ? { follow: true } : {}),
+      ...(which === 'previous' ? { previous: true } : {}),
+      ...(sinceTime === undefined ? {} : { sinceTime }),
+    };
+    const response = await client.openLog(namespace, pod, container, query, signal);
+    if (response.status === 204) throw new PodwrightError('ERR_PODWRIGHT_LOG_LOST', 'the pod has no node yet');
+    this.#assembler.begin();
+    return this.#guard.watch(response.body, onSilence);
+  }
+
+  /** A file that begins anew was rotated, or is the next instance's, which the status shows a little later. */
+  async #isAnotherNow(which: 'current' | 'previous'): Promise<boolean> {
+    await sleep(this.#options.clock, statusDelayMs, this.#signal);
+    return this.#options.source.which() !== which;
+  }
+
+  #judgeEnd(): Trouble | null {
+    const { complaint, rest, isCaughtUp } = this.#assembler;
+    if (complaint !== null) return { kind: 'unavailable', message: complaint };
+    if (rest.complaint !== null) return { kind: 'unavailable', message: rest.complaint };
+    return isCaughtUp ? null : { kind: 'unavailable', message: 'the log ends before what was read of it' };
+  }
+
+  /** Throws what no waiting can cure. */
+  #judgeFailure(error: unknown): Trouble {
+    if (this.#signal.aborted) throw this.#signal.reason;
+    if (!(error instanceof PodwrightError) || fatalCodes.has(error.code)) throw error;
+    const { message } = error;
+    const status = statusOf(error);
+    this.#logger.debug('A log request failed', { pod: this.#options.pod, container: this.#options.container, error });
+    if (error.code !== 'ERR_PODWRIGHT_LOG_LOST' && (status === undefined || status === 429)) {
+      return { kind: 'connection', message, retryAfterMs: retryAfterOf(error) ?? 0 };
+    }
+    return { kind: 'unavailable', message, retryAfterMs: retryAfterOf(error) ?? 0 };
+  }
+
+  /** A cut that brought lines is followed by the next request at once. */
+  #pauseMs(idle: number, trouble: Trouble | null): number {
+    const { random = Math.random } = this.#options;
+    if (trouble === null) return endOfResponsePauseMs;
+    if (idle === 0) return trouble.retryAfterMs ?? 0;
+    const backOffMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (idle - 1));
+    return Math.max((backOffMs * (1 + random())) / 2, trouble.retryAfterMs ?? 0);
+  }
+
+  async #pauseUnlessEnded(pauseMs: number): Promise<void> {
+    const woken = new AbortController();
+    void this.#ended.then(() => woken.abort());
+    try {
+      await sleep(this.#options.clock, pauseMs, AbortSignal.any([this.#signal, woken.signal]));
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+    }
+  }
+
+  #gap({ message }: Trouble): LogLine {
+    const { position, lastAt } = this.#assembler;
+    return gapLine(position, { after: lastAt, before: null, reason: 'unavailable', message });
+  }
 }
