@@ -18,7 +18,8 @@ export async function gitFacts(folder: string): Promise<BuildFacts> {
       return '';
     }
   };
-  const [branch, log, remote, head, changed] = await Promise.all([
+  const [top, branch, log, remote, head, changed] = await Promise.all([
+    ask('rev-parse', '--show-toplevel'),
     ask('symbolic-ref', '--quiet', '--short', 'HEAD'),
     ask('log', '-1', '--format=%H%x00%an%x00%ae%x00%B'),
     ask('remote', 'get-url', 'origin'),
@@ -37,7 +38,10 @@ export async function gitFacts(folder: string): Promise<BuildFacts> {
     sender: author,
     message: message.join('\0').trimEnd(),
     paths: changed.split('\0').filter((path) => path !== ''),
-    repo: { ...repoOf(remote, root), branch: head.replace(/^origin\//, '') || defaultFacts.repo.branch },
+    repo: {
+      ...repoOf(remote, top === '' ? root : top),
+      branch: head.replace(/^origin\//, '') || defaultFacts.repo.branch,
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { isPodwrightError } from '../errors.ts';
 import { version } from '../version.ts';
 import { addPlaceholderCommand } from './commands/placeholder.ts';
+import { addPlanCommand, addValidateCommand } from './commands/plan.ts';
 import { addRunCommand } from './commands/run.ts';
 import { exitCodeOfError, exitCodes } from './exit-codes.ts';
 import { printError } from './output/errors.ts';
@@ -19,6 +20,8 @@ const program = new Command('podwright')
 
 addPlaceholderCommand(program, terminal);
 addRunCommand(program, terminal);
+addPlanCommand(program, terminal);
+addValidateCommand(program, terminal);
 
 try {
   await program.parseAsync(process.argv);

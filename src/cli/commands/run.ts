@@ -1,21 +1,18 @@
 /** `podwright run FILE`: one pipeline, from its file to its verdict. */
-import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../clock.ts';
-import { isPodwrightError, PodwrightError } from '../../errors.ts';
+import { isPodwrightError } from '../../errors.ts';
 import { compile } from '../../executor/compile.ts';
-import { parsePipeline } from '../../executor/read-pipeline.ts';
 import { addClusterOptions, type ClusterFlags } from '../cluster-flags.ts';
 import { exitCodeOfBuild, exitCodeOfError } from '../exit-codes.ts';
-import { gitFacts } from '../git.ts';
 import { printError } from '../output/errors.ts';
 import { JsonReporter } from '../output/json.ts';
 import { type LogChoice, PlainReporter } from '../output/plain.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { addPipelineOptions, loadPipeline, type PipelineFlags } from '../pipeline-flags.ts';
 import type { Terminal } from '../terminal.ts';
 
-export interface RunFlags extends ClusterFlags {
+export interface RunFlags extends ClusterFlags, PipelineFlags {
   readonly output: 'pretty' | 'json';
   readonly logs: LogChoice;
 }
@@ -28,7 +25,7 @@ export function addRunCommand(program: Command, terminal: Terminal): void {
     .addOption(new Option('--output <form>', 'what to write').choices(['pretty', 'json']).default('pretty'))
     .addOption(new Option('--logs <which>', 'whose logs to show').choices(['all', 'failed', 'none']).default('all'))
     .addHelpText('after', runHelp);
-  addClusterOptions(command).action(async (file: string, flags: RunFlags) => {
+  addPipelineOptions(addClusterOptions(command)).action(async (file: string, flags: RunFlags) => {
     process.exitCode = await runPipeline(file, flags, terminal);
   });
 }
@@ -51,8 +48,8 @@ async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): P
   const json = flags.output === 'json' ? new JsonReporter(terminal) : undefined;
   const reporter: Reporter = json ?? new PlainReporter(terminal, { logs: flags.logs });
   try {
-    const pipeline = parsePipeline(await readPipelineFile(file), file);
-    const compiled = compile(pipeline, { facts: await gitFacts(dirname(file)) });
+    const { pipeline, options } = await loadPipeline(file, flags, terminal);
+    const compiled = compile(pipeline, options);
     // Loaded now: a file with mistakes is told without a client of clusters.
     const { runOnCluster } = await import('../run-on-cluster.ts');
     return exitCodeOfBuild(await runOnCluster(file, compiled, flags, reporter, terminal));
@@ -65,22 +62,3 @@ async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): P
     reporter.close();
   }
 }
-
-async function readPipelineFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const reason = readErrors[code] ?? code;
-    throw new PodwrightError('ERR_PODWRIGHT_USAGE', `cannot read ${file}: ${reason}`, {
-      cause: error,
-      remedy: 'Name a pipeline file: podwright run .vela.yml',
-    });
-  }
-}
-
-const readErrors: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'you may not read it',
-};
