@@ -5,8 +5,10 @@
  * `stop` leaves no process, timer, socket or folder behind. It isolates nothing: see the `process` back-end.
  */
 
+export type { TokenUser } from './api/access.ts';
 export type { RequestFilter, RequestLog, RequestRecord } from './api/request-log.ts';
-export type { ClusterOptions, EmbeddedCluster, PlaceholderImage } from './cluster.ts';
+export type { PlaceholderImage } from './backend/placeholders.ts';
+export type { ClusterOptions, EmbeddedCluster } from './cluster.ts';
 export { startCluster } from './cluster.ts';
 export type { ProfileName } from './profile.ts';
 export { profileNames } from './profile.ts';

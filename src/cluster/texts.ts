@@ -16,8 +16,8 @@ export const texts = {
   },
 
   pulling: (image: string): string => `Pulling image ${quoted(image)}`,
-  pulled: (image: string, took: string, bytes: number): string =>
-    `Successfully pulled image ${quoted(image)} in ${took} (${took} including waiting). Image size: ${bytes} bytes.`,
+  pulled: (image: string, took: string, whole: string, bytes: number): string =>
+    `Successfully pulled image ${quoted(image)} in ${took} (${whole} including waiting). Image size: ${bytes} bytes.`,
   present: (image: string, { pulledAccessText }: Profile): string =>
     `Container image ${quoted(image)} already present on machine${pulledAccessText ? ' and can be accessed by the pod' : ''}`,
   pullFailed: (image: string, why: string): string => `Failed to pull image ${quoted(image)}: ${why}`,

@@ -23,7 +23,7 @@ export interface LogOptions {
 }
 
 export type LogAnswer =
-  | { readonly kind: 'stream'; readonly body: AsyncIterable<string> }
+  | { readonly kind: 'stream'; readonly body: AsyncIterable<Uint8Array> }
   /** Refused before the first byte: the API server passes it on as a 400. */
   | { readonly kind: 'refused'; readonly message: string }
   /** The node does not know the pod. */

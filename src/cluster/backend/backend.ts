@@ -1,0 +1,68 @@
+/** The seam behind which containers live: how images come, and what a started container does. */
+import type { Container, PodObject } from '../types.ts';
+
+export interface ImageRecord {
+  /** As shown in `status.imageID`: `sha256:…` for an imported image, `REPO@sha256:…` for a pulled one. */
+  readonly imageID: string;
+  readonly bytes: number;
+}
+
+/** What became of a pull; it took as long as the promise. */
+export type PullOutcome =
+  | { readonly ok: true; readonly image: ImageRecord }
+  /** The text is the runtime's own, as it stands in `Failed to pull image "I": TEXT`. */
+  | { readonly ok: false; readonly text: string };
+
+export interface VolumeContent {
+  /** Path below the mount → content; empty for an emptyDir. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+export interface StartRequest {
+  readonly pod: PodObject;
+  readonly container: Container;
+  /** The image that the spec names now. */
+  readonly image: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly volumes: ReadonlyMap<string, VolumeContent>;
+  /** One line with its newline, stamped with the time of the call; only the last one may lack the newline. */
+  readonly output: (line: Uint8Array) => void;
+  /** Once, after the last output. */
+  readonly exited: (end: ContainerEnd) => void;
+}
+
+export interface ContainerEnd {
+  readonly exitCode: number;
+  /** Default: Completed for 0, else Error. */
+  readonly reason?: string;
+  /** The content of the termination log. */
+  readonly message?: string;
+}
+
+/** A container that runs. Both are no-ops once it has ended. */
+export interface RunningContainer {
+  terminate(): void;
+  kill(): void;
+}
+
+/** The container could not be started: it ends at once with 128 and reason StartError. */
+export class StartFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StartFailure';
+  }
+}
+
+export interface Backend {
+  /** Why this pod can never run here; undefined when it can. */
+  refusePod(pod: PodObject): string | undefined;
+  /** The image if the node has it. */
+  image(reference: string): ImageRecord | undefined;
+  pull(reference: string, pod: PodObject): Promise<PullOutcome>;
+  /** Rejects with StartFailure. */
+  start(request: StartRequest): Promise<RunningContainer>;
+  /** The pod is gone for good: what was kept for it can go. */
+  removePod(uid: string): Promise<void>;
+  /** Ends everything and leaves nothing. */
+  dispose(): Promise<void>;
+}

@@ -1,0 +1,251 @@
+/** The kubelet of the one node: registers it, and gives each pod bound to it a worker. A client of the API server. */
+import type { Clock, Timer } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
+import type { LogAnswer, LogOptions, NodeApi } from '../api/context.ts';
+import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
+import type { Profile } from '../profile.ts';
+import { parseQuantity } from '../quantity.ts';
+import type { Random } from '../random.ts';
+import { texts } from '../texts.ts';
+import { timestamp } from '../times.ts';
+import type { Timings } from '../timings.ts';
+import type { PodObject } from '../types.ts';
+import { BackOff } from './back-off.ts';
+import { EventRecorder, type RecorderOptions } from './event-recorder.ts';
+import { Images } from './images.ts';
+import { readLog } from './logs.ts';
+import { type NodeDescription, nodeObject } from './node.ts';
+import { isTerminal } from './phase.ts';
+import { Relist } from './relist.ts';
+import type { ContainerRuntime } from './runtime.ts';
+import type { StarterOptions } from './start.ts';
+import { StatusManager } from './status-manager.ts';
+import { PodWorker } from './worker.ts';
+
+export interface KubeletOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly profile: Profile;
+  readonly timings: Timings;
+  readonly logger: Logger;
+  readonly runtime: ContainerRuntime;
+  readonly node: NodeDescription;
+  readonly disturbEvent?: RecorderOptions['disturb'];
+}
+
+const crashFirstMs = 10_000;
+const crashLongestMs = 300_000;
+
+export class Kubelet implements NodeApi {
+  readonly #options: KubeletOptions;
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #due = new Map<string, number[]>();
+  readonly #pods: ListWatch;
+  readonly #relist: Relist;
+  readonly #statuses: StatusManager;
+  readonly #events: EventRecorder;
+  readonly #starter: StarterOptions;
+  #tick: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: KubeletOptions) {
+    this.#options = options;
+    const { client, clock, random, profile, timings, logger, runtime, node } = options;
+    this.#pods = new ListWatch({
+      client,
+      path: '/api/v1/pods',
+      fieldSelector: `spec.nodeName=${node.name}`,
+      onChange: (object, change) => this.#changed(object as PodObject, change),
+    });
+    this.#relist = new Relist({
+      clock,
+      runtime,
+      periodMs: timings.relistMs,
+      onChange: (uid) => this.#relisted(uid),
+    });
+    this.#statuses = new StatusManager({
+      client,
+      clock,
+      random: random.fork('statuses'),
+      lagMs: timings.statusLagMs,
+      logger,
+      mayRun: (uid) => this.#workers.get(uid)?.mayRun ?? false,
+    });
+    this.#events = new EventRecorder({
+      client,
+      clock,
+      random: random.fork('events'),
+      profile,
+      nodeName: node.name,
+      lagMs: timings.eventLagMs,
+      logger,
+      ...(options.disturbEvent && { disturb: options.disturbEvent }),
+    });
+    this.#starter = {
+      client,
+      clock,
+      profile,
+      runtime,
+      images: new Images({ clock, runtime, profile }),
+      crashBackOff: new BackOff(clock, crashFirstMs, crashLongestMs),
+      hostIP: node.address,
+    };
+  }
+
+  /** Resolves when the node is registered and its pods are known. */
+  async start(): Promise<void> {
+    await this.#register();
+    this.#relist.start();
+    this.#startTicking();
+    this.#pods.start();
+    await this.#pods.synced;
+  }
+
+  /** As `kill -9` of the kubelet: containers go on, everything it had in memory is gone. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#tick?.cancel();
+    this.#relist.stop();
+    for (const worker of this.#workers.values()) worker.stop();
+    await Promise.all([this.#pods.stop(), this.#statuses.stop(), this.#events.stop()]);
+  }
+
+  async containerLogs(pod: PodObject, container: string, options: LogOptions, signal: AbortSignal): Promise<LogAnswer> {
+    const { uid } = pod.metadata;
+    if (!this.#workers.has(uid)) return { kind: 'unknownPod' };
+    const now = this.#options.clock.now();
+    return readLog(this.#options.runtime, this.#statuses.get(uid), { pod, container, options, signal, now });
+  }
+
+  worker(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  async #register(): Promise<void> {
+    const { client, node, profile, clock } = this.#options;
+    const object = nodeObject(node, profile, clock.now());
+    try {
+      await client.send('POST', '/api/v1/nodes', object);
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.code !== 409) throw error;
+    }
+    await client.merge(`/api/v1/nodes/${node.name}/status`, { status: object['status'] });
+  }
+
+  #startTicking(): void {
+    const { clock, timings } = this.#options;
+    this.#tick = clock.schedule(timings.tickMs, () => {
+      this.#wakeDue();
+      this.#startTicking();
+    });
+  }
+
+  #wakeDue(): void {
+    const now = this.#options.clock.now();
+    for (const [uid, times] of [...this.#due]) {
+      const later = times.filter((time) => time > now);
+      if (later.length === times.length) continue;
+      if (later.length === 0) this.#due.delete(uid);
+      else this.#due.set(uid, later);
+      this.#workers.get(uid)?.wake();
+    }
+  }
+
+  #relisted(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined) return;
+    // The records of an evicted pod's dead containers are cleaned up at once.
+    if (worker.isEvicted && worker.mayRun) this.#options.runtime.removeDead(uid, 'none');
+    worker.wake();
+  }
+
+  #changed(pod: PodObject, change: 'added' | 'updated' | 'deleted'): void {
+    if (this.#stopped) return;
+    const { uid } = pod.metadata;
+    const worker = this.#workers.get(uid);
+    if (change === 'deleted') worker?.removed(pod);
+    else if (worker === undefined) this.#admit(pod);
+    else if (change === 'updated') worker.update(pod);
+  }
+
+  #admit(pod: PodObject): void {
+    const known = this.#options.runtime.list(pod.metadata.uid).length > 0;
+    if (isTerminal(pod.status.phase) && !known) return;
+    const refusal = known ? undefined : this.#refusal(pod);
+    if (refusal === undefined) this.#work(pod);
+    else this.#reject(pod, refusal);
+  }
+
+  #work(pod: PodObject): void {
+    const { clock, random, profile, timings, logger, runtime, node } = this.#options;
+    const { uid } = pod.metadata;
+    const worker = new PodWorker({
+      pod,
+      clock,
+      random: random.fork(uid),
+      profile,
+      timings,
+      logger,
+      runtime,
+      relist: this.#relist,
+      statuses: this.#statuses,
+      starter: this.#starter,
+      hostIP: node.address,
+      record: (event) => this.#events.record(event),
+      wakeAfter: (delayMs) => {
+        this.#due.set(uid, [...(this.#due.get(uid) ?? []), clock.now() + delayMs]);
+      },
+      onFinished: () => void this.#forget(uid),
+    });
+    this.#workers.set(uid, worker);
+    worker.start();
+  }
+
+  async #forget(uid: string): Promise<void> {
+    const worker = this.#workers.get(uid);
+    this.#workers.delete(uid);
+    this.#due.delete(uid);
+    this.#statuses.forget(uid);
+    if (worker !== undefined) this.#starter.images.forget(worker.pod);
+    this.#starter.crashBackOff.forget(`${uid}_`);
+    try {
+      await this.#options.runtime.removePod(uid);
+    } catch (error) {
+      this.#options.logger.info('a pod was not cleaned up', { uid, error });
+    }
+  }
+
+  /** Why the node does not take the pod (k8s `lifecycle/predicate.go`). */
+  #refusal({ spec }: PodObject): { reason: string; message: string } | undefined {
+    const { node } = this.#options;
+    for (const resource of ['cpu', 'memory'] as const) {
+      const scale = resource === 'cpu' ? 1000 : 1;
+      const asked = (container: PodObject['spec']['containers'][number]): number =>
+        parseQuantity(container.resources?.requests?.[resource] ?? '0') * scale;
+      const wanted = spec.containers.reduce((sum, container) => sum + asked(container), 0);
+      const used = [...this.#workers.values()]
+        .filter((worker) => worker.mayRun)
+        .reduce((sum, { pod }) => sum + pod.spec.containers.reduce((part, one) => part + asked(one), 0), 0);
+      const has = parseQuantity(node[resource]) * scale;
+      if (wanted > 0 && wanted + used > has) {
+        return { reason: `OutOf${resource}`, message: texts.outOf(resource, wanted, used, has) };
+      }
+    }
+    return undefined;
+  }
+
+  #reject(pod: PodObject, { reason, message }: { reason: string; message: string }): void {
+    const { clock, profile } = this.#options;
+    this.#events.record({ pod, fieldPath: undefined, type: 'Warning', reason, message });
+    const { generation } = pod.metadata;
+    this.#statuses.set(pod, {
+      ...(profile.observedGeneration && generation !== undefined && { observedGeneration: generation }),
+      phase: 'Failed',
+      message: texts.podRejected(message),
+      reason,
+      startTime: timestamp(clock.now()),
+      ...(pod.status.qosClass !== undefined && { qosClass: pod.status.qosClass }),
+    });
+  }
+}

@@ -1,0 +1,54 @@
+/** The Node object as the kubelet registers and refreshes it. */
+import type { Profile } from '../profile.ts';
+import { timestamp } from '../times.ts';
+
+export interface NodeDescription {
+  readonly name: string;
+  /** Told as hostIP; nothing listens there. */
+  readonly address: string;
+  readonly cpu: string;
+  readonly memory: string;
+}
+
+export function nodeObject(node: NodeDescription, profile: Profile, now: number): Record<string, unknown> {
+  const amounts = { cpu: node.cpu, memory: node.memory, pods: '110', 'ephemeral-storage': '100Gi' };
+  return {
+    kind: 'Node',
+    apiVersion: 'v1',
+    metadata: {
+      name: node.name,
+      labels: {
+        'kubernetes.io/hostname': node.name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
+      },
+    },
+    spec: {},
+    status: {
+      capacity: amounts,
+      allocatable: amounts,
+      conditions: [readyCondition(true, now)],
+      addresses: [
+        { type: 'InternalIP', address: node.address },
+        { type: 'Hostname', address: node.name },
+      ],
+      nodeInfo: {
+        kubeletVersion: profile.gitVersion,
+        containerRuntimeVersion: 'containerd://1.6.20',
+        operatingSystem: 'linux',
+        architecture: 'amd64',
+      },
+    },
+  };
+}
+
+export function readyCondition(ready: boolean, now: number): Record<string, unknown> {
+  return {
+    type: 'Ready',
+    status: ready ? 'True' : 'Unknown',
+    lastHeartbeatTime: timestamp(now),
+    lastTransitionTime: timestamp(now),
+    reason: ready ? 'KubeletReady' : 'NodeStatusUnknown',
+    message: ready ? 'kubelet is posting ready status' : 'Kubelet stopped posting node status.',
+  };
+}

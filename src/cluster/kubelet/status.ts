@@ -1,0 +1,212 @@
+/**
+ * A pod's status as the kubelet makes it: from what the runtime showed when it last looked, and from what it said
+ * before (k8s `generateAPIPodStatus`, `convertToAPIContainerStatuses`).
+ */
+import type { Profile } from '../profile.ts';
+import { texts } from '../texts.ts';
+import { timestamp } from '../times.ts';
+import type { Container, ContainerStatus, PodObject, PodStatus, TerminatedState } from '../types.ts';
+import { podConditions } from './conditions.ts';
+import { podPhase } from './phase.ts';
+import { isSidecar, shouldRestart } from './restart.ts';
+import type { InstanceView, Sandbox } from './runtime.ts';
+
+/** Why the last try to start a container failed. */
+export interface StartError {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface StatusInput {
+  readonly pod: PodObject;
+  /** What the kubelet said last. */
+  readonly old: PodStatus;
+  readonly instances: readonly InstanceView[];
+  readonly sandbox: Sandbox | undefined;
+  readonly startErrors: ReadonlyMap<string, StartError>;
+  /** Nothing will be started any more. */
+  readonly terminal: boolean;
+  readonly startTime: number;
+  readonly now: number;
+  readonly hostIP: string;
+  readonly profile: Profile;
+  /** Set by the kubelet for a pod that it ends as a whole: eviction, deadline, shutdown. */
+  readonly verdict: PodVerdict | undefined;
+}
+
+export interface PodVerdict {
+  readonly reason: string;
+  readonly message: string;
+  /** `TerminationByKubelet` where the kubelet disrupts a pod that did nothing wrong. */
+  readonly disruption?: string;
+}
+
+export function generateStatus(input: StatusInput): PodStatus {
+  const { pod, old, profile, verdict, hostIP, sandbox } = input;
+  const { spec } = pod;
+  const main = spec.containers.map((container) => containerStatus(input, container, old.containerStatuses));
+  const init = (spec.initContainers ?? []).map((one) => containerStatus(input, one, old.initContainerStatuses));
+  const phase = verdict === undefined ? podPhase({ pod, main, init, terminal: input.terminal }) : 'Failed';
+  const ip = sandbox?.ready === true ? sandbox.ip : undefined;
+  const generation = pod.metadata.generation;
+  return {
+    ...(profile.observedGeneration && generation !== undefined && { observedGeneration: generation }),
+    phase,
+    conditions: podConditions({ ...input, phase, main, init }),
+    ...(verdict !== undefined && { message: verdict.message, reason: verdict.reason }),
+    hostIP,
+    hostIPs: [{ ip: hostIP }],
+    ...(ip !== undefined && { podIP: ip, podIPs: [{ ip }] }),
+    startTime: timestamp(input.startTime),
+    ...(init.length > 0 && { initContainerStatuses: init }),
+    containerStatuses: main.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    qosClass: old.qosClass ?? pod.status.qosClass ?? 'BestEffort',
+    ...(profile.podResources && podResources(pod)),
+  };
+}
+
+function containerStatus(
+  input: StatusInput,
+  container: Container,
+  olds: PodStatus['containerStatuses'],
+): ContainerStatus {
+  const { pod, instances, terminal } = input;
+  const own = instances.filter(({ name }) => name === container.name);
+  const newest = own.at(-1);
+  const before = own.at(-2);
+  const old = olds?.find(({ name }) => name === container.name);
+  const status = newest === undefined ? missing(input, container, old) : present(pod, container, newest, before);
+  if (newest !== undefined && !input.profile.forgetsLastState) keepLastState(status, old);
+  return terminal || !shouldRestart(pod, container, newest) ? status : waiting(input, container, status);
+}
+
+/** Of a container that has an instance. */
+function present(
+  pod: PodObject,
+  container: Container,
+  newest: InstanceView,
+  before: InstanceView | undefined,
+): ContainerStatus {
+  const running = newest.state === 'running';
+  // An init container is ready when it has done its work, a sidecar and a main one while they run.
+  const once = (pod.spec.initContainers?.includes(container) ?? false) && !isSidecar(pod, container);
+  const done = newest.state === 'exited' && newest.exitCode === 0;
+  return {
+    name: newest.name,
+    state: stateOf(newest, container),
+    lastState: before?.state === 'exited' ? { terminated: terminatedState(before, container) } : {},
+    ready: once ? done : running,
+    restartCount: newest.restartCount,
+    image: newest.image,
+    imageID: newest.imageID,
+    containerID: newest.id,
+    started: running,
+    ...resourcesOf(container),
+  };
+}
+
+function stateOf(instance: InstanceView, container: Container): ContainerStatus['state'] {
+  switch (instance.state) {
+    case 'created':
+      return { waiting: {} };
+    case 'running':
+      return { running: { startedAt: timestamp(instance.startedAt ?? instance.createdAt) } };
+    case 'exited':
+      return { terminated: terminatedState(instance, container) };
+  }
+}
+
+export function terminatedState(instance: InstanceView, container: Container): TerminatedState {
+  const { exitCode, reason, startedAt, finishedAt, id } = instance;
+  const message = terminationMessage(instance, container);
+  return {
+    exitCode,
+    reason,
+    ...(message !== '' && { message }),
+    startedAt: timestamp(startedAt ?? 0),
+    finishedAt: timestamp(finishedAt ?? 0),
+    containerID: id,
+  };
+}
+
+const messageBytesMax = 4096;
+const fallbackLines = 80;
+const fallbackBytes = 2048;
+
+function terminationMessage({ message, exitCode, log }: InstanceView, { terminationMessagePolicy }: Container): string {
+  if (message !== '') return message.slice(-messageBytesMax);
+  if (terminationMessagePolicy !== 'FallbackToLogsOnError' || exitCode === 0) return '';
+  return log.tail(fallbackLines, fallbackBytes);
+}
+
+/** Of a container of which the runtime has no record. */
+function missing(input: StatusInput, container: Container, old: ContainerStatus | undefined): ContainerStatus {
+  if (old?.state.terminated !== undefined) return old;
+  const status: ContainerStatus = {
+    name: container.name,
+    state: { waiting: { reason: defaultReason(input.pod) } },
+    lastState: old?.lastState ?? {},
+    ready: false,
+    restartCount: old?.restartCount ?? 0,
+    image: container.image,
+    imageID: '',
+    started: false,
+  };
+  if (old?.state.running === undefined) return status;
+  // It ran, and the record is gone: nobody knows how it ended.
+  const unknown = unknownEnd(texts.statusUnknownDeleted);
+  return { ...status, lastState: { terminated: unknown }, restartCount: status.restartCount + 1 };
+}
+
+export function unknownEnd(message: string): TerminatedState {
+  return { exitCode: 137, reason: 'ContainerStatusUnknown', message, startedAt: null, finishedAt: null };
+}
+
+function defaultReason({ spec }: PodObject): string {
+  return (spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+}
+
+/** An older end stays shown after the runtime has cleaned up its record. */
+function keepLastState(status: ContainerStatus, old: ContainerStatus | undefined): void {
+  if (status.lastState.terminated !== undefined || old === undefined) return;
+  if (old.restartCount === status.restartCount) status.lastState = old.lastState;
+}
+
+/** What will be started again shows why it is not yet. */
+function waiting(input: StatusInput, container: Container, status: ContainerStatus): ContainerStatus {
+  const error = input.startErrors.get(container.name);
+  const state = error === undefined ? undefined : { waiting: waitingOf(error) };
+  if (status.state.terminated !== undefined) {
+    if (state === undefined) return status;
+    return { ...status, state, lastState: { terminated: status.state.terminated }, started: false };
+  }
+  return state === undefined ? status : { ...status, state };
+}
+
+function waitingOf({ reason, message }: StartError): { reason: string; message?: string } {
+  return message === '' ? { reason } : { reason, message };
+}
+
+function resourcesOf({ resources = {} }: Container): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
+  const { limits, requests } = resources;
+  if (limits === undefined && requests === undefined) return { resources: {} };
+  return {
+    ...(requests !== undefined && { allocatedResources: requests }),
+    resources: { ...(limits !== undefined && { limits }), ...(requests !== undefined && { requests }) },
+  };
+}
+
+function podResources({ spec }: PodObject): Pick<PodStatus, 'resources' | 'allocatedResources'> {
+  const [only] = spec.containers.filter(({ resources }) => resources?.requests ?? resources?.limits);
+  return only === undefined ? { resources: {} } : { ...resourcesOf(only) };
+}
+
+/** What the status manager does to a pod that is over: no container may stay open. */
+export function closedStatus(status: PodStatus): PodStatus {
+  const close = (one: ContainerStatus): ContainerStatus =>
+    one.state.terminated !== undefined
+      ? one
+      : { ...one, state: { terminated: unknownEnd(texts.statusUnknownTerminated) }, ready: false, started: false };
+  const main = status.containerStatuses?.map(close);
+  return { ...status, ...(main && { containerStatuses: main }) };
+}
