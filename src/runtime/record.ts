@@ -220,6 +220,7 @@ export class BuildRecord implements PodListener {
 
   /** The step was asked for by an earlier worker: only what is left to come is limited. */
   requestedEarlier(container: PlannedContainer): void {
+    this.#seen({ what: 'request', container: container.name });
     this.openings.set(container.containerName, Promise.resolve());
     this.#limits.requested(container);
     const { state } = this.#actors.container(container.containerName);

@@ -1,0 +1,44 @@
+/** What tests on a real cluster share: a namespace of their own, and the images that kubelab's node has. */
+import { connect, type KubeClient } from '../../src/kube/client.ts';
+
+export const kubeConfig = process.env['KUBECONFIG'];
+
+export const images = {
+  base: 'lab.local/base:1',
+  placeholder213: { image: 'lab.local/placeholder213:1', restartOn: 213 },
+  missing: 'localhost:5000/step:none',
+  slow: 'localhost:5000/slow/step:1',
+} as const;
+
+export interface Lab {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  end(): Promise<void>;
+}
+
+/** A namespace in which pods can be created at once. */
+export async function openLab(prefix: string): Promise<Lab> {
+  if (kubeConfig === undefined) throw new Error('KUBECONFIG is not set: these tests need a cluster');
+  const client = await connect({ kubeConfig });
+  const namespace = `${prefix}-${process.pid}-${Date.now().toString(36)}`;
+  await client.create(
+    { resource: 'namespaces' },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+  );
+  for (;;) {
+    try {
+      await client.get({ resource: 'serviceaccounts', namespace, name: 'default' });
+      break;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  return {
+    client,
+    namespace,
+    end: async () => {
+      await client.delete({ resource: 'namespaces', name: namespace });
+      await client.close();
+    },
+  };
+}
