@@ -213,6 +213,17 @@ describe.skipIf(runners.length === 0).each(runners)('$name', ({ program, emulato
     expect(await once(child, 'close')).toEqual([null, 'SIGTERM']);
   });
 
+  test('asked to stop before the step began, it does not begin it, and no later start does', (context) => {
+    const ran = join(folder, 'ran');
+    const command = [...emulator, program, 'run', '--mark', join(marks, 'm'), '--', 'touch', ran];
+    const blocked = ['--block-signal=TERM', 'sh', '-c', 'kill -TERM $$; exec "$@"', 'sh', ...command];
+    const { status, stderr } = spawnSync('env', blocked, { encoding: 'utf8' });
+    if (status === 125) context.skip(`env cannot block signals here: ${stderr.trim()}`);
+    expect({ status, kind: readEntryReport(stderr)?.kind }).toEqual({ status: 128 + 15, kind: 'canceled' });
+    expect(step('m', 'touch', ran).status).toBe(entryCodes.alreadyRan);
+    expect(existsSync(ran)).toBe(false);
+  });
+
   test('a step has no file open but those entry was given', () => {
     const { stdout } = step('m', 'sh', '-c', 'ls /proc/self/fd | wc -l');
     const direct = spawnSync('sh', ['-c', 'ls /proc/self/fd | wc -l'], { encoding: 'utf8' });
