@@ -10,6 +10,8 @@ export interface PodFacts {
   /** Null until the pod is known; afterwards other uids are other pods. */
   readonly uid: string | null;
   readonly start: StartKnowledge;
+  /** On our clock: when the create's answer came. */
+  readonly createdAt: number | null;
   /** The server's clock minus ours, at most a second and the latency too low; null without a creationTimestamp. */
   readonly clockOffsetMs: number | null;
   /** The newest one seen. What is older is not believed, what is equal tells nothing new. */
@@ -80,6 +82,7 @@ export function initialFacts(names: readonly string[]): PodFacts {
   return {
     uid: null,
     start: { placeholderImages: [], sigtermCode: 0, retries: null },
+    createdAt: null,
     clockOffsetMs: null,
     pod: null,
     placeholderImageIDs: [],

@@ -2,6 +2,7 @@
 
 import type { ContainerMessage, ContainerTerminated, Source } from '../../machines/messages.ts';
 import type { Cause } from '../../machines/outcome.ts';
+import { entryCodes, readEntryReport } from '../image/placeholder.ts';
 import { type Ending, failedInit, isByEnding, isNodeSilent, isSidecar, isTerminal } from './ending.ts';
 import { type ContainerFacts, type PodFacts, timeOf } from './facts.ts';
 import { containerIDOf, type Identity, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
@@ -49,6 +50,12 @@ export function judgeContainer(look: Look, container: ContainerFacts): Judged {
 /** The step's own container. */
 function judgeOwn(look: Look, container: ContainerFacts, status: ContainerStatus): readonly ContainerMessage[] {
   const { state, lastState } = status;
+  // A second start, which a step must not see: its first end is its end.
+  const last = lastState?.terminated;
+  const [first] = container.ownIDs;
+  if (last?.containerID && last.containerID === first) return [ended(look, status, last)];
+  if (state?.terminated && isRepeated(state.terminated))
+    return [neverEnded(look, 'unknown', state.terminated.message ?? null)];
   if (state?.terminated) return [ended(look, status, state.terminated)];
   if (state?.running) {
     const lost = judgeWithoutEnd(look);
@@ -56,10 +63,12 @@ function judgeOwn(look: Look, container: ContainerFacts, status: ContainerStatus
     const source = { ...look.source, ...idOf(status) };
     return [{ type: 'container.running', at: look.at, source, startedAt: state.running.startedAt ?? null }];
   }
-  // Waiting again: the kubelet restarts it, which a step must not see. Its first end is its end.
-  const last = lastState?.terminated;
-  if (last?.containerID && container.ownIDs.includes(last.containerID)) return [ended(look, status, last)];
   return judgeWithoutEnd(look);
+}
+
+/** The entry program found that the step had run before, and ran nothing: this end is not the step's. */
+function isRepeated(end: ContainerStateTerminated): boolean {
+  return end.exitCode === entryCodes.alreadyRan && readEntryReport(end.message)?.kind === 'alreadyRan';
 }
 
 /** The placeholder, or nothing yet, or nobody knows what. */

@@ -11,7 +11,7 @@ import { type ContainerFacts, type PodFacts, timeOf, withContainer } from './fac
 import { containerIDOf, identify, isPlaceholderImage, specOf } from './identity.ts';
 import { judgeContainer } from './judge-container.ts';
 import { say } from './pull-sign.ts';
-import type { Pod } from './types.ts';
+import type { ContainerStatus, Pod } from './types.ts';
 
 export interface PodObservation {
   readonly facts: PodFacts;
@@ -75,7 +75,7 @@ function remember(facts: PodFacts, pod: Pod, at: number): PodFacts {
     ...facts,
     uid: pod.metadata.uid,
     pod,
-    clockOffsetMs: facts.clockOffsetMs ?? (created === null ? null : created - at),
+    clockOffsetMs: facts.clockOffsetMs ?? (created === null ? null : created - (facts.createdAt ?? at)),
     deletionBeganAt: facts.deletionBeganAt ?? deletionBegin(pod),
   };
   for (const container of facts.containers.values()) known = rememberContainer(known, container, pod);
@@ -94,7 +94,7 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   const id = status === undefined ? null : containerIDOf(status);
   if (status === undefined || id === null) return withContainer(facts, next);
   const identity = identify(facts, next, status, pod);
-  if (identity === 'own' && !next.ownIDs.includes(id)) next = { ...next, ownIDs: [...next.ownIDs, id] };
+  if (identity === 'own') next = { ...next, ownIDs: withOwn(next, status, id) };
   if (identity !== 'placeholder' || !hasPlaceholder) return withContainer(facts, next);
   if (!next.placeholderIDs.includes(id)) next = { ...next, placeholderIDs: [...next.placeholderIDs, id] };
   const imageID = status.imageID;
@@ -102,6 +102,18 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   return !imageID || known.placeholderImageIDs.includes(imageID)
     ? known
     : { ...known, placeholderImageIDs: [...known.placeholderImageIDs, imageID] };
+}
+
+/**
+ * In the order in which they ran. A step that ended with the placeholder's code is started again under the rules, and
+ * its first instance may never have been the newest one of a status that was seen.
+ */
+function withOwn({ ownIDs, placeholderIDs }: ContainerFacts, status: ContainerStatus, id: string): readonly string[] {
+  if (ownIDs.includes(id)) return ownIDs;
+  const before = status.lastState?.terminated?.containerID;
+  const isOwnToo =
+    ownIDs.length === 0 && before !== undefined && placeholderIDs.length > 0 && !placeholderIDs.includes(before);
+  return isOwnToo ? [before, id] : [...ownIDs, id];
 }
 
 function hasPlaceholderEnded(facts: PodFacts, container: ContainerFacts): boolean {

@@ -58,7 +58,10 @@ export interface StartFacts {
   readonly sigtermCode?: number;
   /** Whether the server kept the restart rules, so that the kubelet tries again. Default: read from the pod's spec. */
   readonly retries?: boolean;
-  /** Steps that another process asked to run before this one knew of the pod. No `request` follows for them. */
+  /**
+   * For a pod that is taken up: the steps that another process asked to run before. No `request` follows for them.
+   * Absent for a pod that was just created.
+   */
   readonly requested?: readonly RequestedBefore[];
 }
 
@@ -135,7 +138,7 @@ export class BuildActors {
 
   /** The pod is on the cluster: the create's answer, or one found again. What was observed of it before counts now. */
   created(pod: Pod, start: StartFacts): void {
-    const { placeholderImages, sigtermCode = 0, retries = null, requested = [] } = start;
+    const { placeholderImages, sigtermCode = 0, retries = null, requested } = start;
     const hasPlaceholders = placeholderImages.length > 0;
     const atStart = new Map<string, string>();
     for (const plan of this.#plan) {

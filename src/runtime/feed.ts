@@ -55,28 +55,30 @@ export class Feed {
 
   /**
    * The pod of this build is `pod`. `atStart` names the containers that have their step's image from the start;
-   * `requested` those whose step was asked for before anything was seen of the pod here.
+   * `requested`, for a pod that is taken up, those whose step was asked for before.
    */
   created(
     pod: Pod,
     start: StartKnowledge,
     atStart: ReadonlyMap<string, string>,
-    requested: readonly RequestedBefore[] = [],
+    requested?: readonly RequestedBefore[],
   ): void {
     if (this.#isClosed || this.#facts.uid !== null) return;
     const { uid } = pod.metadata;
     const containers = new Map(this.#facts.containers);
     for (const [name, facts] of containers) containers.set(name, { ...facts, isOwnFromStart: atStart.has(name) });
-    for (const { container, at, placeholder } of requested) {
+    for (const { container, at, placeholder } of requested ?? []) {
       const facts = containers.get(container);
       if (facts === undefined) continue;
       const placeholderIDs = placeholder === null ? facts.placeholderIDs : [placeholder];
       containers.set(container, { ...facts, requestedAt: at, placeholderIDs });
     }
-    this.#facts = { ...this.#facts, uid, start, containers };
+    // A pod that was there before tells nothing of the server's clock: its create was not answered now.
+    const clockOffsetMs = requested === undefined ? null : 0;
+    this.#facts = { ...this.#facts, uid, createdAt: this.#now(), clockOffsetMs, start, containers };
     this.#tell({ type: 'pod.created', at: this.#now(), uid });
     for (const [name, image] of atStart) this.request(name, image);
-    for (const { container, image } of requested) this.request(container, image);
+    for (const { container, image } of requested ?? []) this.request(container, image);
     this.observePod(pod);
     const early = this.#early;
     this.#early = [];

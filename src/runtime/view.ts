@@ -61,7 +61,7 @@ export function viewContainer(
     requested: context.requestedAt !== null,
     requestedAt: context.requestedAt,
     outcome: context.outcome,
-    containerID: known?.ownIDs.at(-1) ?? null,
+    containerID: known?.ownIDs[0] ?? null,
     restartCount: status?.restartCount ?? null,
     waiting: waiting?.reason ? { reason: waiting.reason, message: waiting.message ?? null } : null,
     placeholderRunning: identity === 'placeholder' && status?.state?.running !== undefined,
