@@ -58,6 +58,8 @@ const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 /** A response may end up to 0.65 s before the status shows the end (recorded): reopening sooner is a wasted request. */
 const endOfResponsePauseMs = 1_000;
+/** After a last reading that still brought something. */
+const rereadPauseMs = 100;
 /** A quiet step is normal; a follow that hangs since a rotation or a cut looks the same. */
 const longestSilenceMs = 120_000;
 /** Once the instance has ended, its stream ends by itself or is of no more use. */
@@ -170,7 +172,7 @@ class Follower {
         yield this.#gap(trouble);
         return;
       }
-      await sleep(clock, this.#pauseMs(idle, trouble), this.#signal);
+      await sleep(clock, trouble === null ? rereadPauseMs : this.#pauseMs(idle, trouble), this.#signal);
     }
   }
 
@@ -251,6 +253,7 @@ class Follower {
   }
 
   async #pauseUnlessEnded(pauseMs: number): Promise<void> {
+    if (pauseMs === 0) return;
     const woken = new AbortController();
     void this.#ended.then(() => woken.abort());
     try {

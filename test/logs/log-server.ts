@@ -1,0 +1,154 @@
+/** The log endpoint of an API server before one container, as the kubelet serves it, with faults to order. */
+import { expect, onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import { connect, type KubeClient } from '../../src/kube/client.ts';
+import { type FollowLogOptions, followLog, type LogInstance, type LogLine } from '../../src/logs/follow.ts';
+import { type ApiServer, type Exchange, startApiServer, writeKubeConfig } from '../kube/api-server.ts';
+
+/** Ends a response: after so many bytes of it, cleanly or not, or never. */
+export interface Cut {
+  readonly afterBytes: number;
+  readonly how: 'reset' | 'end' | 'hang';
+}
+
+interface Reader {
+  readonly exchange: Exchange;
+  sent: number;
+  readonly cut: Cut | undefined;
+}
+
+export class LogServer {
+  readonly api: ApiServer;
+  readonly client: KubeClient;
+  /** How the next responses end; a response without one is served to its end. */
+  readonly cuts: Cut[] = [];
+  /** What `which` tells the follower, besides `previous` being asked for. */
+  which: 'current' | 'previous' | 'gone' = 'current';
+  /** The files of the instance that is followed and, once it was started again, of the next one. */
+  file: Buffer[] = [];
+  next: Buffer[] | null = null;
+  #readers: Reader[] = [];
+  #start: (instance: LogInstance | null) => void = () => undefined;
+  #end: () => void = () => undefined;
+  readonly #started = new Promise<LogInstance | null>((resolve) => {
+    this.#start = resolve;
+  });
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
+  #isRunning = true;
+
+  constructor(api: ApiServer, client: KubeClient) {
+    this.api = api;
+    this.client = client;
+    api.answer = (exchange) => this.#serve(exchange);
+  }
+
+  /** Lines as they stand in the file: `TIME TEXT`. */
+  append(...lines: readonly string[]): void {
+    const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
+    this.file.push(bytes);
+    for (const reader of this.#readers) this.#send(reader, bytes);
+  }
+
+  /** Bytes without a line break at their end. */
+  appendRaw(text: string): void {
+    this.file.push(Buffer.from(text));
+  }
+
+  /** Only the newest file can be read; open readers go on with it. */
+  rotate(): void {
+    this.file = [];
+  }
+
+  start(): void {
+    this.#start({ containerID: 'containerd://1' });
+  }
+
+  neverStart(): void {
+    this.#start(null);
+  }
+
+  /** The process ends: readers come to the end of the file. The status tells it with `tellEnd`. */
+  terminate(): void {
+    this.#isRunning = false;
+    for (const { exchange, cut } of this.#readers) if (cut?.how !== 'hang') exchange.end();
+    this.#readers = [];
+  }
+
+  tellEnd(): void {
+    this.#end();
+  }
+
+  follow(clock: Clock, options: Partial<FollowLogOptions> = {}): AsyncGenerator<LogLine, void, undefined> {
+    return followLog({
+      client: this.client,
+      namespace: 'builds',
+      pod: 'x',
+      container: 'step',
+      source: {
+        started: () => this.#started,
+        ended: () => this.#ended,
+        which: () => this.which,
+      },
+      clock,
+      random: () => 0.5,
+      ...options,
+    });
+  }
+
+  #serve(exchange: Exchange): void {
+    expect(exchange.path).toBe('/api/v1/namespaces/builds/pods/x/log');
+    expect(exchange.query.get('container')).toBe('step');
+    expect(exchange.query.get('timestamps')).toBe('true');
+    exchange.open();
+    const isOfNext = this.next !== null && exchange.query.get('previous') !== 'true';
+    const content = since(Buffer.concat(isOfNext ? (this.next ?? []) : this.file), exchange.query.get('sinceTime'));
+    const reader: Reader = { exchange, sent: 0, cut: this.cuts.shift() };
+    this.#send(reader, content);
+    if (exchange.closed || exchange.response.writableEnded) return;
+    if (exchange.query.get('follow') === 'true' && this.#isRunning) this.#readers.push(reader);
+    else if (reader.cut?.how !== 'hang') exchange.end();
+  }
+
+  #send(reader: Reader, bytes: Buffer): void {
+    const { exchange, cut } = reader;
+    if (cut === undefined || reader.sent + bytes.length <= cut.afterBytes) {
+      reader.sent += bytes.length;
+      exchange.write(bytes);
+      return;
+    }
+    exchange.write(bytes.subarray(0, Math.max(0, cut.afterBytes - reader.sent)));
+    reader.sent = cut.afterBytes;
+    if (cut.how === 'hang') return;
+    this.#readers = this.#readers.filter((each) => each !== reader);
+    if (cut.how === 'end') exchange.end();
+    else setImmediate(() => exchange.reset());
+  }
+}
+
+/** The kubelet drops single lines that are older, wherever they stand. */
+function since(content: Buffer, time: string | null): Buffer {
+  if (time === null) return content;
+  const lines = content.toString('utf8').split(/(?<=\n)/);
+  return Buffer.from(lines.filter((line) => Date.parse(line.slice(0, 19).concat('Z')) >= Date.parse(time)).join(''));
+}
+
+export async function startLogServer(): Promise<LogServer> {
+  const api = await startApiServer();
+  const client = await connect({ kubeConfig: await writeKubeConfig(api.url) });
+  onTestFinished(() => client.close());
+  return new LogServer(api, client);
+}
+
+/** Real time, a hundred times faster: for tests that need many pauses, none of exact length. */
+export const fastClock: Clock = {
+  now: () => Date.now() * 100,
+  schedule(delayMs, callback) {
+    const handle = setTimeout(callback, delayMs / 100);
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+export const second = (seconds: number, text: string): string =>
+  `${new Date(1_767_225_600_000 + seconds * 1000).toISOString().replace('Z', '000000Z')} ${text}`;
