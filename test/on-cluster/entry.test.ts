@@ -29,6 +29,7 @@ if (missing !== undefined) console.log(`skipped: entry on a real kubelet, becaus
 
 const namespace = `entry-${process.pid}`;
 const base = 'lab.local/base:1';
+const withoutRules = 'this Kubernetes drops the restart rules of containers';
 const withoutShell = 'lab.local/without-shell:1';
 
 describe.skipIf(missing !== undefined)('entry on a real kubelet', () => {
@@ -68,13 +69,16 @@ describe.skipIf(missing !== undefined)('entry on a real kubelet', () => {
     const statuses = (await pod.read()).status.containerStatuses;
     for (const { name, state, lastState } of statuses) {
       expect(readEntryReport(state.terminated?.message), name).toBeUndefined();
+      // Kubernetes 1.34 forgets the placeholder soon after the step's end.
+      if (lastState.terminated === undefined && !(await pod.keepsRules())) continue;
       expect(lastState.terminated, name).toMatchObject({ exitCode: entryCodes.placeholder });
       expect(readEntryReport(lastState.terminated?.message)?.kind, name).toBe('placeholder');
     }
   });
 
-  test('a step that ends with the reserved code is not run again, and its code and log are those of the instance before', async () => {
+  test('a step that ends with the reserved code is not run again, and its code and log are those of the instance before', async (context) => {
     const pod = await createPod('reserved', { again: { args: ['sh', '-c', 'echo once; exit 213'] } });
+    if (!(await pod.keepsRules())) context.skip(withoutRules);
     await pod.running();
     await pod.switchTo(base, 'again');
     expect(await pod.ended('again')).toMatchObject({ exitCode: 213 });
@@ -91,11 +95,12 @@ describe.skipIf(missing !== undefined)('entry on a real kubelet', () => {
     expect((await pod.phase('Failed')).status.phase).toBe('Failed');
   });
 
-  test('a killed step that the kubelet starts again runs nothing the second time', async () => {
+  test('a killed step that the kubelet starts again runs nothing the second time', async (context) => {
     const pod = await createPod('killed', { k: { args: ['sh', '-c', 'echo once; sleep 1000'] } }, [
       entryCodes.placeholder,
       137,
     ]);
+    if (!(await pod.keepsRules())) context.skip(withoutRules);
     await pod.running();
     await pod.switchTo(base, 'k');
     const step = await pod.until('k', ({ state, restartCount }) => state.running !== undefined && restartCount === 1);
@@ -161,8 +166,9 @@ describe.skipIf(missing !== undefined)('entry on a real kubelet', () => {
     expect(bad.restartCount).toBe(0);
   });
 
-  test('with rules a failed pull is retried, and the corrected image runs the step once', async () => {
+  test('with rules a failed pull is retried, and the corrected image runs the step once', async (context) => {
     const pod = await createPod('healed', { s: { args: ['sh', '-c', 'echo ran'] } });
+    if (!(await pod.keepsRules())) context.skip(withoutRules);
     await pod.running();
     await pod.switchTo('lab.local/absent:1', 's');
     await pod.until('s', ({ state }) => state.waiting?.reason === 'ErrImagePull');
@@ -264,6 +270,7 @@ async function createPod(
   return {
     until,
     read: () => api<Pod>('GET', `${path}/${name}`),
+    keepsRules: async () => (await text('GET', `${path}/${name}`)).includes('"restartPolicyRules"'),
     running: () =>
       eventually<Pod>(path, name, ({ status }) =>
         Object.keys(containers).every((container) => find(status, container).some(({ state }) => state.running)),
