@@ -19,7 +19,13 @@ export async function runOnCluster(
   reporter: Reporter,
   terminal: Terminal,
 ): Promise<BuildResult> {
+  // Those that come before the build are part of its first lines.
   const warnings: string[] = [];
+  let hasBegun = false;
+  const onWarning = (warning: string): void => {
+    if (hasBegun) reporter.notice(`warning: ${warning}`);
+    else warnings.push(warning);
+  };
   let where = 'nothing yet';
   const interrupt = listenForInterrupt({
     onFirst: () => reporter.notice('Canceling the build and removing its pod. Interrupt again to leave at once.'),
@@ -27,8 +33,9 @@ export async function runOnCluster(
   });
   let connection: Connection | undefined;
   try {
-    connection = await openCluster(flags, (warning) => warnings.push(warning));
+    connection = await openCluster(flags, onWarning);
     const onPod = (pod: string): void => {
+      hasBegun = true;
       where = `pod ${pod} on ${connection?.cluster ?? 'the cluster'}`;
     };
     return await runBuild({ file, compiled, flags, reporter, connection, warnings, interrupt, onPod });

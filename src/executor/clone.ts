@@ -16,9 +16,8 @@ export function withClone(pipeline: Pipeline, cloneImage: string | undefined): C
   );
   if (cloneImage === undefined) {
     const stages = pipeline.stages.flatMap(withoutClone);
-    const isReplaced = own.length > 0 || pipeline.clone;
-    const note = 'The clone step is left out: the workspace holds what --workspace names (--clone runs the step).';
-    return { pipeline: { ...pipeline, stages }, notes: isReplaced ? [note] : [] };
+    const note = 'The clone step of the file is left out: the sources come from a local folder, if one is named.';
+    return { pipeline: { ...pipeline, stages }, notes: own.length > 0 ? [note] : [] };
   }
   if (own.length > 0 || !pipeline.clone) return { pipeline, notes: [] };
   const step = cloneStep(cloneImage);

@@ -1,5 +1,5 @@
 /** For pipes and files: a line for each thing that happens, with the step's name before it; nothing is rewritten. */
-import type { ExecutorEvent, StepLog, StepRef, StepState } from '../../executor/events.ts';
+import type { ClusterEvent, ExecutorEvent, HealthChanged, StepLog, StepRef, StepState } from '../../executor/events.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { initLines } from './init-log.ts';
 import type { Reporter, SetupFacts } from './reporter.ts';
@@ -18,7 +18,9 @@ export class PlainReporter implements Reporter {
   readonly #styles = new Map<string, Style>();
   /** Lines of steps whose ending decides whether they are shown. */
   readonly #held = new Map<string, string[]>();
+  readonly #told = new Set<string>();
   #setup: SetupFacts | undefined;
+  #isWell = true;
   #isClosed = false;
 
   constructor(terminal: Terminal, options: PlainOptions) {
@@ -72,12 +74,10 @@ export class PlainReporter implements Reporter {
         return;
       }
       case 'kube.event':
-        // Pulls that fail are told with their words; the rest is noise to a reader of a build.
-        if (event.severity === 'Warning' && event.container !== null)
-          this.#line(`[${event.container}] ${event.reason}: ${event.message}`);
+        this.#clusterEvent(event);
         return;
       case 'health':
-        this.#line(`  watch: pods ${event.pods}, events ${event.events}`);
+        this.#health(event);
         return;
       case 'build.removed':
         this.#line(event.report.gone ? '  pod removed' : '  pod not removed');
@@ -90,6 +90,26 @@ export class PlainReporter implements Reporter {
   #state({ step, state, outcome }: StepState): void {
     if (state === 'running' && outcome?.outcome === 'running') this.#step(step, 'running');
     if (state === 'pulling') this.#step(step, 'pulling its image');
+  }
+
+  /** Failures are told in the cluster's words, once; the rest is noise to a reader of a build. */
+  #clusterEvent({ severity, container, message }: ClusterEvent): void {
+    const key = `${container}: ${message}`;
+    // "Error: ErrImagePull" only repeats the reason of the message before it.
+    if (severity !== 'Warning' || message.startsWith('Error: ') || this.#told.has(key)) return;
+    this.#told.add(key);
+    this.#line(container === null ? `  ${message}` : `[${container}] ${message}`);
+  }
+
+  /** Said when it gets bad, and when that is over. */
+  #health({ pods, events }: HealthChanged): void {
+    const isWell = pods === 'live' && (events === 'live' || events === 'degraded');
+    if (isWell === this.#isWell) return;
+    this.#isWell = isWell;
+    const text = isWell
+      ? 'the cluster is heard again'
+      : `the cluster is not heard (pods ${pods}, events ${events}); verdicts wait for it`;
+    this.#line(`  ${text}`);
   }
 
   #log({ step, line, gap }: StepLog): void {
