@@ -1,0 +1,104 @@
+/** A runtime on an embedded cluster whose steps are shell scripts of this machine. */
+import type { ClusterOptions, EmbeddedCluster, RequestFilter } from '../../src/cluster/index.ts';
+import { startCluster } from '../../src/cluster/index.ts';
+import { connect, type KubeClient } from '../../src/kube/client.ts';
+import type { BuildSpec, ContainerSpecRequest } from '../../src/pod/build-spec.ts';
+import type { Build, Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts';
+import { createRuntime } from '../../src/runtime/runtime.ts';
+
+export const namespace = 'builds';
+export const userAgent = 'podwright-test';
+export const placeholder213 = { image: 'lab.local/placeholder213:1', restartOn: 213 };
+export const placeholder0 = { image: 'lab.local/placeholder:1' };
+export const missingImage = 'registry.example.com/none:1';
+const notFound = `rpc error: code = NotFound desc = failed to pull and unpack image "${missingImage}": failed to resolve reference "${missingImage}": ${missingImage}: not found`;
+
+export interface Stand {
+  readonly cluster: EmbeddedCluster;
+  /** A client of the tests' own, beside the runtime's. */
+  readonly admin: KubeClient;
+  open(options?: Partial<RuntimeOptions>): Promise<Runtime>;
+  /** Requests of the runtimes, not of the cluster's own parts or of `admin`. */
+  count(filter: RequestFilter): number;
+  end(): Promise<void>;
+}
+
+export async function startStand(options: ClusterOptions = {}): Promise<Stand> {
+  const cluster = await startCluster({
+    namespaces: [namespace],
+    path: process.env['PATH'] ?? '',
+    missingImages: { [missingImage]: notFound },
+    ...options,
+  });
+  const admin = await connect({ kubeConfig: cluster.kubeConfig, userAgent: 'admin' });
+  const runtimes: Runtime[] = [];
+  return {
+    cluster,
+    admin,
+    open: async (more = {}) => {
+      const runtime = await createRuntime({
+        kubeConfig: cluster.kubeConfig,
+        namespace,
+        userAgent,
+        owner: 'worker-1',
+        placeholder: placeholder213,
+        ...more,
+      });
+      runtimes.push(runtime);
+      return runtime;
+    },
+    count: (filter) => cluster.requests.count({ userAgent, ...filter }),
+    end: async () => {
+      for (const runtime of runtimes) await runtime.close();
+      await admin.close();
+      await cluster.stop();
+    },
+  };
+}
+
+export function step(name: string, script: string, more: Partial<ContainerSpecRequest> = {}): ContainerSpecRequest {
+  return { name, image: 'registry.example.com/tools:1', role: 'step', script, ...more };
+}
+
+export function broken(name: string): ContainerSpecRequest {
+  return step(name, 'true', { image: missingImage });
+}
+
+let builds = 0;
+
+export function spec(...containers: readonly ContainerSpecRequest[]): BuildSpec {
+  return { id: `Build #${++builds}`, containers };
+}
+
+export async function assembled(runtime: Runtime, ...containers: readonly ContainerSpecRequest[]): Promise<Build> {
+  const build = await runtime.setupBuild(spec(...containers));
+  await runtime.assembleBuild(build);
+  return build;
+}
+
+export async function logOf(runtime: Runtime, build: Build, name: string): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of runtime.tailContainer(build, name)) {
+    lines.push(line.gap === undefined ? line.text : `GAP ${line.gap.reason}`);
+  }
+  return lines;
+}
+
+/** Whether the build's pod is on the cluster. */
+export async function hasPod(stand: Stand, build: Build): Promise<boolean> {
+  try {
+    await stand.admin.get({ resource: 'pods', namespace, name: build.podName });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves once the condition holds; used where there is nothing to await. */
+export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const until = Date.now() + 15_000;
+  while (!(await condition())) {
+    if (Date.now() > until) throw new Error(`never came true: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
