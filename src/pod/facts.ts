@@ -44,8 +44,8 @@ export interface ContainerFacts {
   readonly images: readonly string[];
   /** No placeholder ever stands in this container. */
   readonly isOwnFromStart: boolean;
-  /** The pod's generation from which on its spec has the step's image; null until seen. */
-  readonly switchGeneration: number | null;
+  /** The latest generation of the pod in which its spec had the placeholder; null while none was seen. */
+  readonly placeholderGeneration: number | null;
   /** The placeholder had ended when the step was asked for. */
   readonly isPlaceholderLost: boolean;
   readonly placeholderIDs: readonly string[];
@@ -99,7 +99,7 @@ function initialContainerFacts(name: string): ContainerFacts {
     requestedAt: null,
     images: [],
     isOwnFromStart: false,
-    switchGeneration: null,
+    placeholderGeneration: null,
     isPlaceholderLost: false,
     placeholderIDs: [],
     ownIDs: [],

@@ -48,7 +48,8 @@ export function isRetried(facts: PodFacts, pod: Pod, name: string): boolean {
 function isBeforeSwitch(container: ContainerFacts, pod: Pod, facts: PodFacts): boolean {
   if (isPlaceholderImage(facts, specOf(pod, container.name)?.image)) return true;
   const observed = pod.status?.observedGeneration;
-  return observed !== undefined && container.switchGeneration !== null && observed < container.switchGeneration;
+  const { placeholderGeneration } = container;
+  return observed !== undefined && placeholderGeneration !== null && observed <= placeholderGeneration;
 }
 
 /** Under Never only the switch gives a container a new instance; under restart rules its placeholder's end does too. */

@@ -52,8 +52,7 @@ function judgeOwn(look: Look, container: ContainerFacts, status: ContainerStatus
   const { state, lastState } = status;
   // A second start, which a step must not see: its first end is its end.
   const last = lastState?.terminated;
-  const [first] = container.ownIDs;
-  if (last?.containerID && last.containerID === first) return [ended(look, status, last)];
+  if (last && isOwnEnd(look, container, status, last)) return [ended(look, status, last)];
   if (state?.terminated && isRepeated(state.terminated))
     return [neverEnded(look, 'unknown', state.terminated.message ?? null)];
   if (state?.terminated) return [ended(look, status, state.terminated)];
@@ -64,6 +63,23 @@ function judgeOwn(look: Look, container: ContainerFacts, status: ContainerStatus
     return [{ type: 'container.running', at: look.at, source, startedAt: state.running.startedAt ?? null }];
   }
   return judgeWithoutEnd(look);
+}
+
+/** Whether an instance before the newest was the step's too. Of a placeholder nobody saw it is not known. */
+function isOwnEnd(
+  look: Look,
+  container: ContainerFacts,
+  status: ContainerStatus,
+  end: ContainerStateTerminated,
+): boolean {
+  const { containerID: id, exitCode } = end;
+  if (!id || container.placeholderIDs.includes(id)) return false;
+  if (container.isOwnFromStart || container.ownIDs.slice(0, -1).includes(id)) return true;
+  if (status.state?.waiting && container.ownIDs.includes(id)) return true;
+  const isRestarted = isRetried(look.facts, look.pod, container.name);
+  if (isRestarted && exitCode === look.facts.start.sigtermCode) return false;
+  const wasPlaceholderSeen = container.placeholderIDs.length > 0;
+  return id !== containerIDOf(status) && (wasPlaceholderSeen || (!isRestarted && (status.restartCount ?? 0) > 1));
 }
 
 /** The entry program found that the step had run before, and ran nothing: this end is not the step's. */

@@ -82,20 +82,19 @@ function remember(facts: PodFacts, pod: Pod, at: number): PodFacts {
   return known;
 }
 
-/** Learns whose container ID is whose, and from which generation on the spec has the step's image. */
+/** Learns whose container ID is whose, and until which generation the spec had the placeholder. */
 function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod): PodFacts {
   const hasPlaceholder = isPlaceholderImage(facts, specOf(pod, container.name)?.image);
   const generation = pod.metadata.generation ?? null;
-  let next = container;
-  if (container.requestedAt !== null && container.switchGeneration === null && !hasPlaceholder && generation !== null) {
-    next = { ...next, switchGeneration: generation };
-  }
+  let next = hasPlaceholder && generation !== null ? { ...container, placeholderGeneration: generation } : container;
   const status = pod.status?.containerStatuses?.find(({ name }) => name === container.name);
   const id = status === undefined ? null : containerIDOf(status);
   if (status === undefined || id === null) return withContainer(facts, next);
   const identity = identify(facts, next, status, pod);
   if (identity === 'own') next = { ...next, ownIDs: withOwn(next, status, id) };
-  if (identity !== 'placeholder' || !hasPlaceholder) return withContainer(facts, next);
+  // Before a request everything is taken for the placeholder, unless its image says that somebody else has asked.
+  const isPlaceholder = identity === 'placeholder' && (hasPlaceholder || next.requestedAt !== null);
+  if (!isPlaceholder) return withContainer(facts, next);
   if (!next.placeholderIDs.includes(id)) next = { ...next, placeholderIDs: [...next.placeholderIDs, id] };
   const imageID = status.imageID;
   const known = withContainer(facts, next);

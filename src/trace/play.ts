@@ -7,6 +7,7 @@
  */
 import { isSameImage } from '../image/reference.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
+import { isDone, type RecordedPod, recordedPods } from './recorded-pod.ts';
 import type { FrameType, PlaceholderImage, RecordedAction, Recording, RecordingLine } from './recording.ts';
 
 /** One thing that happens to the runtime. `at` in milliseconds since the recording began. */
@@ -16,6 +17,8 @@ export type Step =
       readonly kind: 'created';
       readonly pod: Pod;
       readonly placeholders: readonly PlaceholderImage[];
+      /** Something had run in it before anybody looked: its images do not tell what stands in its containers. */
+      readonly wasSeenLate: boolean;
     }
   | {
       readonly at: number;
@@ -44,26 +47,32 @@ const knownPlaceholders: readonly PlaceholderImage[] = [
 ];
 
 export function playOf(recording: Recording): Play {
-  const placeholders = [...(recording.meta.placeholders ?? []), ...knownPlaceholders];
-  const deeds = deedsOf(recording.lines);
-  const steps: Step[] = [];
-  const known = new Set<string>();
-  recording.lines.forEach((line, index) => {
-    const at = Math.round(line.t * 1000);
-    for (const pod of podsOf(line)) {
-      if (known.has(pod.metadata.uid)) continue;
-      known.add(pod.metadata.uid);
-      steps.push({ at, kind: 'created', pod, placeholders: placeholdersOf(pod, recording, placeholders) });
-    }
-    for (const deed of deeds.get(index) ?? []) steps.push({ at, ...deed });
-    steps.push(...observationsOf(line, at));
-  });
-  return { steps, endsAt: Math.round((recording.lines.at(-1)?.t ?? 0) * 1000) };
+  const { lines, meta } = recording;
+  const pods = recordedPods(lines);
+  const placeholders = [...(meta.placeholders ?? []), ...knownPlaceholders];
+  const before = new Map<number, Step[]>();
+  const add = (index: number, step: Step): void => void before.set(index, [...(before.get(index) ?? []), step]);
+  for (const pod of pods) {
+    const known = meta.placeholders?.length ? placeholders : withReservedCodes(placeholders, pod.object);
+    add(pod.index, {
+      at: timeAt(lines, pod.index),
+      kind: 'created',
+      pod: pod.object,
+      placeholders: known,
+      wasSeenLate: pod.wasSeenLate,
+    });
+  }
+  for (const { index, ...deed } of deedsOf(lines, pods)) add(index, { at: timeAt(lines, index), ...deed });
+  const steps = lines.flatMap((line, index) => [
+    ...(before.get(index) ?? []),
+    ...observationsOf(line, timeAt(lines, index)),
+  ]);
+  return { steps, endsAt: timeAt(lines, lines.length - 1) };
 }
 
-type Deed =
-  | { readonly kind: 'request'; readonly uid: string; readonly container: string; readonly image: string }
-  | { readonly kind: 'cancel'; readonly uid: string };
+function timeAt(lines: readonly RecordingLine[], index: number): number {
+  return Math.round((lines[index]?.t ?? 0) * 1000);
+}
 
 function observationsOf(line: RecordingLine, at: number): readonly Step[] {
   if (line.kind === 'list') {
@@ -76,147 +85,107 @@ function observationsOf(line: RecordingLine, at: number): readonly Step[] {
   return line.type === 'DELETED' ? [] : [{ at, kind: 'event', event: line.object }];
 }
 
-function podsOf(line: RecordingLine): readonly Pod[] {
-  if (line.kind === 'list' && line.resource === 'pods') return line.items;
-  const isPod = line.kind === 'watch' && line.resource === 'pods' && line.type !== 'BOOKMARK' && line.type !== 'ERROR';
-  return isPod ? [line.object] : [];
-}
-
-/** Rules that a server dropped still tell, in the create's body, which code its author reserved. */
-function placeholdersOf(
-  pod: Pod,
-  recording: Recording,
-  placeholders: readonly PlaceholderImage[],
-): readonly PlaceholderImage[] {
-  if (recording.meta.placeholders?.length) return placeholders;
-  const create = recording.lines.find(
-    (line) => line.kind === 'action' && line.action.method === 'POST' && nameInBody(line.action) === pod.metadata.name,
-  );
-  const body = create?.kind === 'action' ? (create.action.body as Pod) : pod;
+/** Rules that a server dropped still tell, in the spec as it was sent, which code its author reserved. */
+function withReservedCodes(placeholders: readonly PlaceholderImage[], pod: Pod): readonly PlaceholderImage[] {
   const reserved = new Map<string, number>();
-  for (const { image, restartPolicyRules } of body.spec?.containers ?? []) {
+  for (const { image, restartPolicyRules } of pod.spec?.containers ?? []) {
     const code = restartPolicyRules?.find(({ action }) => action === 'Restart')?.exitCodes?.values[0];
     if (image !== undefined && code !== undefined) reserved.set(image, code);
   }
   return placeholders.map((known) => ({ ...known, sigtermCode: reserved.get(known.image) ?? known.sigtermCode }));
 }
 
-/** What the recorder did, by the index of the line before which it took effect. */
-function deedsOf(lines: readonly RecordingLine[]): ReadonlyMap<number, readonly Deed[]> {
-  const deeds = new Map<number, Deed[]>();
-  const add = (index: number, deed: Deed): void => void deeds.set(index, [...(deeds.get(index) ?? []), deed]);
-  const hasActions = lines.some(({ kind }) => kind === 'action');
-  if (!hasActions) {
-    for (const { index, ...deed } of imageChanges(lines)) add(index, { kind: 'request', ...deed });
-    return deeds;
-  }
-  lines.forEach((line, index) => {
-    if (line.kind !== 'action' || line.action.status === null || line.action.status >= 300) return;
-    const { action } = line;
-    const name = podNameOf(action.path);
-    if (name === null) return;
-    if (action.method === 'PATCH') {
-      for (const { container, image } of patchedImages(action, podAt(lines, index, name))) {
-        const change = imageChanges(lines.slice(0, index), name).findLast(
-          (found) => found.container === container && found.image === image,
-        );
-        const pod = podAt(lines, index, name);
-        if (change !== undefined) add(change.index, { kind: 'request', uid: change.uid, container, image });
-        else if (pod !== undefined && imageOf(pod, container) !== image)
-          add(index, { kind: 'request', uid: pod.metadata.uid, container, image });
-      }
-    }
-    if (action.method === 'DELETE') {
-      const effect = deletionEffect(lines, index, name);
-      if (effect !== null) add(effect.index, { kind: 'cancel', uid: effect.uid });
-    }
+type Deed = { readonly index: number } & (
+  | { readonly kind: 'request'; readonly uid: string; readonly container: string; readonly image: string }
+  | { readonly kind: 'cancel'; readonly uid: string }
+);
+
+/** What was asked of the cluster, with the line before which it took effect. */
+function deedsOf(lines: readonly RecordingLine[], pods: readonly RecordedPod[]): readonly Deed[] {
+  if (!lines.some(({ kind }) => kind === 'action')) return pods.flatMap(seenChanges);
+  const images = new Map<string, string | undefined>();
+  return lines.flatMap((line, index): readonly Deed[] => {
+    if (line.kind !== 'action' || !isDone(line.action)) return [];
+    const name = podNameOf(line.action.path);
+    const pod = pods.findLast((candidate) => candidate.name === name && candidate.index <= index);
+    if (pod === undefined) return [];
+    if (line.action.method === 'DELETE')
+      return [{ index: deletionIndex(lines, pod, index), kind: 'cancel', uid: pod.uid }];
+    return line.action.method === 'PATCH' ? requestsOf(line.action, pod, index, images) : [];
   });
+}
+
+/** Without actions: another image in the spec is a request. So is one that was there when the pod was seen late. */
+function seenChanges(pod: RecordedPod): readonly Deed[] {
+  const images = new Map((pod.object.spec?.containers ?? []).map(({ name, image }) => [name, image]));
+  const late = pod.wasSeenLate ? [...images] : [];
+  const deeds: Deed[] = late.flatMap(([container, image]) =>
+    image === undefined ? [] : [{ index: pod.index, kind: 'request', uid: pod.uid, container, image }],
+  );
+  for (const { index, pod: seen } of pod.sightings) {
+    for (const { name, image } of seen.spec?.containers ?? []) {
+      if (image === undefined || image === images.get(name)) continue;
+      images.set(name, image);
+      deeds.push({ index, kind: 'request', uid: pod.uid, container: name, image });
+    }
+  }
   return deeds;
 }
 
-interface ImageChange {
-  readonly index: number;
-  readonly uid: string;
-  readonly container: string;
-  readonly image: string;
-}
-
-/** Every frame or list in which a container of a known pod has another image than before. */
-function imageChanges(lines: readonly RecordingLine[], podName?: string): readonly ImageChange[] {
-  const images = new Map<string, string>();
-  const changes: ImageChange[] = [];
-  lines.forEach((line, index) => {
-    for (const pod of podsOf(line)) {
-      if (podName !== undefined && pod.metadata.name !== podName) continue;
-      for (const { name, image } of pod.spec?.containers ?? []) {
-        const key = `${pod.metadata.uid}/${name}`;
-        const before = images.get(key);
-        if (image === undefined || image === before) continue;
-        images.set(key, image);
-        if (before !== undefined) changes.push({ index, uid: pod.metadata.uid, container: name, image });
-      }
-    }
+function requestsOf(
+  action: RecordedAction,
+  pod: RecordedPod,
+  index: number,
+  images: Map<string, string | undefined>,
+): readonly Deed[] {
+  return patchedImages(action, pod.object).flatMap(({ container, image }): readonly Deed[] => {
+    const key = `${pod.uid}/${container}`;
+    const before = images.has(key) ? images.get(key) : imageOf(pod.object, container);
+    if (before === image) return [];
+    images.set(key, image);
+    const shown = pod.sightings.find((sighting) => imageOf(sighting.pod, container) === image);
+    return [{ index: Math.min(index, shown?.index ?? index), kind: 'request', uid: pod.uid, container, image }];
   });
-  return changes;
 }
 
-/** A watch may bring the deletion before the answer; no longer ago than a slow API server takes. */
+/** A watch may bring the deletion before its answer is written, by no more than a slow API server takes. */
 const answerDelaySeconds = 2;
 
-function deletionEffect(
-  lines: readonly RecordingLine[],
-  index: number,
-  name: string,
-): { index: number; uid: string } | null {
-  const action = lines[index];
-  const known = podAt(lines, index, name) ?? lastPod(lines, index, name);
-  if (action === undefined || known === undefined) return null;
-  const { uid } = known.metadata;
-  let effect = index;
-  for (let before = index - 1; before >= 0; before--) {
-    const line = lines[before];
-    if (line === undefined || line.t < action.t - answerDelaySeconds) break;
-    if (line.kind === 'action' && line.action.path.includes(`/pods/${name}`)) break;
-    for (const pod of podsOf(line)) {
-      if (pod.metadata.uid !== uid) continue;
-      if (pod.metadata.deletionTimestamp === undefined) return { index: effect, uid };
-      effect = before;
-    }
-  }
-  return { index: effect, uid };
+/** Where the deletion shows first, unless another deed on the pod explains that. */
+function deletionIndex(lines: readonly RecordingLine[], pod: RecordedPod, index: number): number {
+  const sentAt = lines[index]?.t ?? 0;
+  const shown = pod.sightings.find(
+    (sighting) => sighting.isGone || sighting.pod.metadata.deletionTimestamp !== undefined,
+  );
+  if (shown === undefined || shown.index > index || (lines[shown.index]?.t ?? 0) < sentAt - answerDelaySeconds)
+    return index;
+  const isExplained = lines
+    .slice(shown.index, index)
+    .some(
+      (line) =>
+        line.kind === 'action' &&
+        isDone(line.action) &&
+        line.action.method !== 'PATCH' &&
+        line.action.path.includes(`/pods/${pod.name}`),
+    );
+  return isExplained ? index : shown.index;
 }
 
-function podAt(lines: readonly RecordingLine[], index: number, name: string): Pod | undefined {
-  const line = lines
-    .slice(0, index)
-    .findLast((candidate) => podsOf(candidate).some((pod) => pod.metadata.name === name));
-  if (line === undefined || (line.kind === 'watch' && line.type === 'DELETED')) return undefined;
-  return podsOf(line).find((pod) => pod.metadata.name === name);
+function patchedImages(
+  { body }: RecordedAction,
+  pod: Pod,
+): readonly { readonly container: string; readonly image: string }[] {
+  if (!Array.isArray(body)) return imagesIn(body as Pod | null);
+  return (body as readonly { readonly path?: unknown; readonly value?: unknown }[]).flatMap(({ path, value }) => {
+    const place = /^\/spec\/containers\/(\d+)\/image$/.exec(String(path))?.[1];
+    const container = place === undefined ? undefined : pod.spec?.containers?.[Number(place)]?.name;
+    return container !== undefined && typeof value === 'string' ? [{ container, image: value }] : [];
+  });
 }
 
-function lastPod(lines: readonly RecordingLine[], index: number, name: string): Pod | undefined {
-  return lines
-    .slice(0, index)
-    .flatMap(podsOf)
-    .findLast((pod) => pod.metadata.name === name);
-}
-
-function patchedImages(action: RecordedAction, pod: Pod | undefined): readonly { container: string; image: string }[] {
-  const images: { container: string; image: string }[] = [];
-  const { body } = action;
-  if (Array.isArray(body)) {
-    for (const operation of body as readonly { path?: unknown; value?: unknown }[]) {
-      const place = /^\/spec\/containers\/(\d+)\/image$/.exec(String(operation.path))?.[1];
-      const container = pod?.spec?.containers?.[Number(place)]?.name;
-      if (container !== undefined && typeof operation.value === 'string')
-        images.push({ container, image: operation.value });
-    }
-    return images;
-  }
-  for (const { name, image } of (body as Pod | null)?.spec?.containers ?? []) {
-    if (image !== undefined) images.push({ container: name, image });
-  }
-  return images;
+function imagesIn(pod: Pod | null): readonly { readonly container: string; readonly image: string }[] {
+  const containers = pod?.spec?.containers ?? [];
+  return containers.flatMap(({ name, image }) => (image === undefined ? [] : [{ container: name, image }]));
 }
 
 function imageOf(pod: Pod, container: string): string | undefined {
@@ -228,11 +197,7 @@ function podNameOf(path: string): string | null {
   return /\/pods\/([^/?]+)(?:\?.*)?$/.exec(path)?.[1] ?? null;
 }
 
-function nameInBody({ body }: RecordedAction): string | undefined {
-  return (body as Pod | null)?.metadata?.name;
-}
-
-/** Containers of a new pod that have their step's image from the start. */
+/** Containers that have their step's image from the start. */
 export function startedAtOnce(pod: Pod, placeholders: readonly PlaceholderImage[]): readonly string[] {
   return (pod.spec?.containers ?? [])
     .filter(({ image }) => !placeholders.some((known) => image !== undefined && isSameImage(known.image, image)))

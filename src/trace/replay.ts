@@ -75,7 +75,7 @@ export class Replay {
     this.#clock.advanceTo(step.at);
     switch (step.kind) {
       case 'created':
-        this.#create(step.pod, step.placeholders);
+        this.#create(step);
         break;
       case 'request':
         this.#pods.get(step.uid)?.actors.request(step.container, step.image);
@@ -114,10 +114,10 @@ export class Replay {
     };
   }
 
-  #create(pod: Pod, placeholders: readonly PlaceholderImage[]): void {
+  #create({ pod, placeholders, wasSeenLate }: Extract<Step, { kind: 'created' }>): void {
     const { name, uid } = pod.metadata;
     const containers = (pod.spec?.containers ?? []).map((container) => container.name);
-    const atOnce = startedAtOnce(pod, placeholders);
+    const atOnce = wasSeenLate ? [] : startedAtOnce(pod, placeholders);
     const { grace, onChange } = this.#options;
     const actors = new BuildActors({
       id: uid,
