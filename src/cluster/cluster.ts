@@ -2,20 +2,27 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { assert } from '../assert.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { PodwrightError } from '../errors.ts';
 import { type Logger, silentLogger } from '../logger.ts';
 import { Access, type TokenUser } from './api/access.ts';
 import { type HttpServer, serveHttp } from './api/http.ts';
 import { RequestLog } from './api/request-log.ts';
+import { definitions } from './api/resources.ts';
 import { ApiServer } from './api/server.ts';
 import type { Backend } from './backend/backend.ts';
 import { knownPlaceholders, type PlaceholderImage } from './backend/placeholders.ts';
 import { ProcessBackend } from './backend/process.ts';
+import type { ImageScript, MatchedLife } from './backend/script.ts';
+import { ScriptedBackend } from './backend/scripted.ts';
 import { ApiClient, type HttpTransport, httpTransport } from './client.ts';
+import { type ControllerOptions, Controllers } from './controllers/controllers.ts';
+import { FrontDoor } from './front-door.ts';
 import { kubeConfigText } from './kubeconfig.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
 import { ContainerRuntime } from './kubelet/runtime.ts';
+import { type NodeControl, nodeControl } from './node-control.ts';
 import { type Profile, type ProfileName, profileNames, profiles } from './profile.ts';
 import { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
@@ -23,12 +30,18 @@ import { ScopedClock } from './scoped-clock.ts';
 import { RevisionStore } from './store/revisions.ts';
 import { timestamp } from './times.ts';
 import { measuredTimings, quickTimings, type Timings } from './timings.ts';
+import type { Transport } from './transport.ts';
 
 export interface ClusterOptions {
   /** `process` (default) runs steps as local processes, unisolated; `scripted` plays lives given as data. */
   readonly backend?: 'process' | 'scripted';
   /** The Kubernetes version to stand for. Default 1.36. */
   readonly profile?: ProfileName;
+  /**
+   * `http` (default), or `memory`: no port, no file, requests are calls of `transport`. With a virtual clock only
+   * `memory` gives the same bytes for the same seed.
+   */
+  readonly transport?: 'http' | 'memory';
   /** 0 (default) takes a free one. */
   readonly port?: number;
   /** Default 127.0.0.1. Anyone who can reach it can run commands as this user. */
@@ -39,6 +52,10 @@ export interface ClusterOptions {
   readonly missingImages?: Readonly<Record<string, string>>;
   /** `process` only: the PATH of steps. Default: that of most images. */
   readonly path?: string;
+  /** `scripted` only: images that can be pulled or are there, and what they do. The first match counts. */
+  readonly images?: readonly ImageScript[];
+  /** `scripted` only: what containers do, before the lives of their images. The first match counts. */
+  readonly lives?: readonly MatchedLife[];
   /** Namespaces made at the start, besides `default` and `kube-system`. */
   readonly namespaces?: readonly string[];
   /** With any token given, requests need one; a user without rights in Roles may do nothing. */
@@ -55,17 +72,24 @@ export interface ClusterOptions {
 }
 
 export interface EmbeddedCluster {
-  /** `http://127.0.0.1:PORT` */
+  /** `http://127.0.0.1:PORT`; `memory:` for a cluster in memory. */
   readonly url: string;
-  /** The path of a kubeconfig file for it; removed by `stop`. */
+  /** The path of a kubeconfig file for it; removed by `stop`. Empty for a cluster in memory. */
   readonly kubeConfig: string;
+  /** Requests as calls, past HTTP. */
+  readonly transport: Transport;
+  readonly node: NodeControl;
   /** Every request, the scheduler's and the kubelet's (user agents `podwright-cluster/…`) among them. */
   readonly requests: RequestLog;
   readonly warnings: readonly string[];
   /** Forgets old revisions: watches and lists from before now get 410. */
   compact(): void;
-  /** Breaks every open connection, as a proxy or a restarted server does. */
+  /** Breaks every open connection, as a proxy that is restarted does. */
   dropConnections(): void;
+  /** The server goes down: streams end, requests are refused. */
+  stopApiServer(): void;
+  /** It comes back with its state, and with watch caches that begin now. */
+  startApiServer(): void;
   /** Kills what still runs and leaves nothing behind. Idempotent. */
   stop(): Promise<void>;
 }
@@ -104,14 +128,17 @@ class Cluster implements EmbeddedCluster {
   readonly #clock: ScopedClock;
   readonly #random: Random;
   readonly #store: RevisionStore;
+  readonly #timings: Timings;
   readonly #ownToken: string;
   readonly #warnings: string[] = [];
   readonly #clients: HttpTransport[] = [];
+  readonly #parts: { stop(): Promise<void> }[] = [];
   #directory = '';
+  #front: FrontDoor | undefined;
   #http: HttpServer | undefined;
   #runtime: ContainerRuntime | undefined;
   #kubelet: Kubelet | undefined;
-  #scheduler: Scheduler | undefined;
+  #node: NodeControl | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: ClusterOptions, profile: Profile) {
@@ -120,36 +147,48 @@ class Cluster implements EmbeddedCluster {
     this.#clock = new ScopedClock(options.clock ?? systemClock);
     this.#random = new Random(options.seed ?? Math.floor(Math.random() * 2 ** 32));
     this.#store = new RevisionStore(this.#random.integer(10_000, 900_000));
+    this.#timings = { ...(options.backend === 'scripted' ? measuredTimings : quickTimings), ...options.timings };
     this.#ownToken = this.#random.hex(32);
   }
 
   get url(): string {
-    return `http://${this.#options.host ?? '127.0.0.1'}:${this.#http?.port ?? 0}`;
+    return this.#inMemory ? 'memory:' : `http://${this.#options.host ?? '127.0.0.1'}:${this.#http?.port ?? 0}`;
   }
 
   get kubeConfig(): string {
-    return join(this.#directory, 'kubeconfig');
+    return this.#inMemory ? '' : join(this.#directory, 'kubeconfig');
   }
 
   get warnings(): readonly string[] {
     return this.#warnings;
   }
 
+  get transport(): Transport {
+    assert(this.#front !== undefined, 'the cluster is started');
+    return this.#front.transport;
+  }
+
+  get node(): NodeControl {
+    assert(this.#node !== undefined, 'the cluster is started');
+    return this.#node;
+  }
+
   async start(): Promise<void> {
-    const { host = '127.0.0.1', port = 0, tokens = [], logger = silentLogger } = this.#options;
-    this.#directory = await mkdtemp(join(tmpdir(), 'podwright-cluster-'));
+    const { host = '127.0.0.1', port = 0, tokens = [] } = this.#options;
+    if (!this.#inMemory || this.#options.backend !== 'scripted') {
+      this.#directory = await mkdtemp(join(tmpdir(), 'podwright-cluster-'));
+    }
     const backend = this.#backend();
-    const context = {
-      clock: this.#clock,
-      random: this.#random.fork('server'),
-      profile: this.#profile,
-      store: this.#store,
-      logger,
-      nodeApi: (name: string) => (name === this.#nodeName ? this.#kubelet : undefined),
-      refusePod: (pod: Parameters<Backend['refusePod']>[0]) => backend.refusePod(pod),
-    };
     const server = new ApiServer({
-      context,
+      context: {
+        clock: this.#clock,
+        random: this.#random.fork('server'),
+        profile: this.#profile,
+        store: this.#store,
+        logger: this.#logger,
+        nodeApi: (name) => (name === this.#nodeName ? this.#kubelet : undefined),
+        refusePod: (pod) => backend.refusePod(pod),
+      },
       requests: this.requests,
       access: new Access(this.#store, tokens),
       ownToken: this.#ownToken,
@@ -158,10 +197,13 @@ class Cluster implements EmbeddedCluster {
     for (const name of ['default', 'kube-system', 'kube-public', ...(this.#options.namespaces ?? [])]) {
       this.#createNamespace(name);
     }
-    this.#http = await serveHttp((request) => server.handle(request), host, port);
-    await writeFile(this.kubeConfig, kubeConfigText(this.url, tokens[0]?.token), { mode: 0o600 });
+    this.#front = new FrontDoor((request) => server.handle(request));
+    if (!this.#inMemory) {
+      this.#http = await serveHttp(this.#front.transport, host, port);
+      await writeFile(this.kubeConfig, kubeConfigText(this.url, tokens[0]?.token), { mode: 0o600 });
+    }
     this.#compactRegularly(this.#store.current);
-    await this.#startNode(backend, logger);
+    await this.#startParts(backend);
   }
 
   compact(): void {
@@ -169,7 +211,18 @@ class Cluster implements EmbeddedCluster {
   }
 
   dropConnections(): void {
+    this.#front?.endStreams();
     this.#http?.dropConnections();
+  }
+
+  stopApiServer(): void {
+    this.#front?.shut();
+    this.#http?.dropConnections();
+  }
+
+  startApiServer(): void {
+    for (const { storage, cached } of definitions) if (cached) this.#store.compact(this.#store.current, storage);
+    this.#front?.reopen();
   }
 
   stop(): Promise<void> {
@@ -177,56 +230,91 @@ class Cluster implements EmbeddedCluster {
     return this.#stopping;
   }
 
-  async #startNode(backend: Backend, logger: Logger): Promise<void> {
-    const timings = { ...this.#baseTimings(), ...this.#options.timings };
-    const common = { clock: this.#clock, profile: this.#profile, timings, logger };
-    this.#runtime = new ContainerRuntime({ ...common, random: this.#random.fork('runtime'), backend });
+  async #startParts(backend: Backend): Promise<void> {
+    const random = this.#random.fork('runtime');
+    const runtime = new ContainerRuntime({ clock: this.#clock, timings: this.#timings, random, backend });
+    this.#runtime = runtime;
+    this.#node = nodeControl({
+      runtime,
+      kubelet: () => this.#kubelet,
+      start: () => this.#startKubelet(runtime, true),
+      stop: () => this.#stopKubelet(),
+    });
+    await this.#startKubelet(runtime, false);
+    const controllers = new Controllers(this.#partOptions('controllers'));
+    const scheduler = new Scheduler(this.#partOptions('scheduler'));
+    this.#parts.push(scheduler, controllers);
+    await controllers.start();
+    await scheduler.start();
+  }
+
+  async #startKubelet(runtime: ContainerRuntime, restarted: boolean): Promise<void> {
+    if (this.#kubelet !== undefined) return;
     this.#kubelet = new Kubelet({
-      ...common,
-      client: this.#client('kubelet'),
-      random: this.#random.fork('kubelet'),
-      runtime: this.#runtime,
+      ...this.#partOptions('kubelet'),
+      runtime,
+      restarted,
       node: { name: this.#nodeName, address: '192.0.2.2', cpu: '64', memory: '256Gi' },
     });
     await this.#kubelet.start();
-    this.#scheduler = new Scheduler({
-      ...common,
-      client: this.#client('scheduler'),
-      random: this.#random.fork('scheduler'),
-    });
-    await this.#scheduler.start();
+  }
+
+  async #stopKubelet(): Promise<void> {
+    const kubelet = this.#kubelet;
+    this.#kubelet = undefined;
+    await kubelet?.stop();
   }
 
   async #stop(): Promise<void> {
-    await Promise.all([this.#scheduler?.stop(), this.#kubelet?.stop()]);
+    await Promise.all([...this.#parts.map((part) => part.stop()), this.#stopKubelet()]);
     await this.#runtime?.dispose();
     for (const client of this.#clients) client.close();
+    this.#front?.shut();
     await this.#http?.close();
     this.#clock.close();
     if (this.#directory !== '') await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  get #inMemory(): boolean {
+    return this.#options.transport === 'memory';
   }
 
   get #nodeName(): string {
     return this.#options.nodeName ?? 'localhost';
   }
 
-  #baseTimings(): Timings {
-    return this.#options.backend === 'scripted' ? measuredTimings : quickTimings;
+  get #logger(): Logger {
+    return this.#options.logger ?? silentLogger;
   }
 
   #backend(): Backend {
-    const { backend = 'process', placeholders = [], missingImages = {}, path = containerPath } = this.#options;
-    if (backend !== 'process') {
-      throw new PodwrightError('ERR_PODWRIGHT_CONFIG', `the embedded cluster has no back-end "${backend}"`);
+    const { backend = 'process', path = containerPath, missingImages = {}, images = [], lives = [] } = this.#options;
+    const placeholders = [...(this.#options.placeholders ?? []), ...knownPlaceholders];
+    const clock = this.#clock;
+    switch (backend) {
+      case 'process':
+        return new ProcessBackend({
+          clock,
+          directory: this.#directory,
+          placeholders,
+          path,
+          missingImages: new Map(Object.entries(missingImages)),
+          warn: (message) => this.#warn(message),
+        });
+      case 'scripted':
+        return new ScriptedBackend({
+          clock,
+          random: this.#random.fork('lives'),
+          images,
+          lives,
+          placeholders,
+          onOverfill: (uid, volume) => this.#kubelet?.overfilled(uid, volume),
+        });
+      default:
+        throw new PodwrightError('ERR_PODWRIGHT_CONFIG', `the embedded cluster has no back-end "${String(backend)}"`, {
+          remedy: 'Choose process or scripted.',
+        });
     }
-    return new ProcessBackend({
-      clock: this.#clock,
-      directory: this.#directory,
-      placeholders: [...placeholders, ...knownPlaceholders],
-      path,
-      missingImages: new Map(Object.entries(missingImages)),
-      warn: (message) => this.#warn(message),
-    });
   }
 
   #warn(message: string): void {
@@ -235,15 +323,30 @@ class Cluster implements EmbeddedCluster {
     this.#options.onWarning?.(message);
   }
 
+  #partOptions(component: string): ControllerOptions {
+    return {
+      client: this.#client(component),
+      clock: this.#clock,
+      random: this.#random.fork(component),
+      profile: this.#profile,
+      timings: this.#timings,
+      logger: this.#logger,
+    };
+  }
+
   #client(component: string): ApiClient {
-    const http = httpTransport(this.url);
-    this.#clients.push(http);
     return new ApiClient({
-      transport: http.transport,
+      transport: this.#inMemory ? this.transport : this.#httpClient(),
       userAgent: `podwright-cluster/${component}`,
       token: this.#ownToken,
       clock: this.#clock,
     });
+  }
+
+  #httpClient(): Transport {
+    const http = httpTransport(this.url);
+    this.#clients.push(http);
+    return http.transport;
   }
 
   #createNamespace(name: string): void {

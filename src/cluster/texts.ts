@@ -56,6 +56,7 @@ export const texts = {
   emptyDirEvicted: (volume: string, limit: string): string =>
     `Usage of EmptyDir volume ${quoted(volume)} exceeds the limit ${quoted(limit)}. `,
   nodeNotReady: 'Node is not ready',
+  taintDeletion: 'Taint manager: deleting due to NoExecute taint',
   markedForDeletion: (pod: string): string => `Marking for deletion Pod ${pod}`,
 
   waitingToStart: (container: string, pod: string, why: string): string =>

@@ -25,6 +25,14 @@ export interface Timings {
   readonly retryMs: Duration;
   /** A pod without news is synced again after this. */
   readonly resyncMs: Duration;
+  /** Between two signs of life of the node. */
+  readonly heartbeatMs: number;
+  /** A node silent for longer counts as lost. */
+  readonly nodeGraceMs: number;
+  /** From a volume being overfull to the kubelet's noticing it. */
+  readonly evictionCheckMs: Duration;
+  /** From the start of a kubelet to its first sync. */
+  readonly kubeletStartMs: Duration;
 }
 
 /** Medians of the recordings (kubernetes.md §0.1, §7). */
@@ -42,6 +50,10 @@ export const measuredTimings: Timings = {
   cleanupMs: [5, 15],
   retryMs: [10_000, 15_000],
   resyncMs: [60_000, 90_000],
+  heartbeatMs: 10_000,
+  nodeGraceMs: 50_000,
+  evictionCheckMs: [7_000, 46_000],
+  kubeletStartMs: [1_200, 1_400],
 };
 
 /** For the back-end of real processes: the same order of things, without the waits that only cost a user's time. */
@@ -58,4 +70,5 @@ export const quickTimings: Timings = {
   startMs: 0,
   stopMs: 0,
   cleanupMs: 0,
+  kubeletStartMs: 0,
 };

@@ -16,16 +16,11 @@ const maximumOperations = 10_000;
 
 /** `contentType` may carry parameters. Throws 400, 415 or 422. */
 export function patched(object: JsonObject, contentType: string, body: Json, schema: Schema): JsonObject {
-  switch (contentType.split(';')[0]?.trim()) {
-    case mediaTypes.json:
-      return jsonPatched(object, body);
-    case mediaTypes.merge:
-      return mergePatched(object, patchObject(body));
-    case mediaTypes.strategic:
-      return strategicMerge(object, patchObject(body), schema);
-    default:
-      throw unsupportedMediaType(Object.values(mediaTypes));
-  }
+  const type = contentType.split(';')[0]?.trim();
+  if (type === mediaTypes.json) return jsonPatched(object, body);
+  if (type === mediaTypes.merge) return mergePatched(object, patchObject(body));
+  if (type === mediaTypes.strategic) return strategicMerge(object, patchObject(body), schema);
+  throw unsupportedMediaType(Object.values(mediaTypes));
 }
 
 function patchObject(body: Json): JsonObject {

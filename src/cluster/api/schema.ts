@@ -85,7 +85,12 @@ function decodeValue(schema: Schema, value: Json, place: Place): Json {
       return decodeMap(schema.values, value, place);
     case 'object':
       return decodeObject(schema, value, place);
-    default:
+    case 'string':
+    case 'integer':
+    case 'boolean':
+    case 'time':
+    case 'quantity':
+    case 'intOrString':
       if (!fits(schema.kind, value)) throw mismatch(value, goType(schema), place);
       return schema.kind === 'quantity' ? String(value) : value;
   }
@@ -148,7 +153,8 @@ function goType(schema: Schema): string {
       return `[]${goType(schema.items)}`;
     case 'map':
       return `map[string]${goType(schema.values)}`;
-    default:
+    case 'string':
+    case 'any':
       return 'string';
   }
 }

@@ -51,14 +51,10 @@ export function table(call: Call, objects: readonly ApiObject[], metadata: objec
 }
 
 function includedObject({ request }: Call, object: ApiObject): object | null {
-  switch (request.query.get('includeObject')) {
-    case 'Object':
-      return object;
-    case 'None':
-      return null;
-    default:
-      return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
-  }
+  const included = request.query.get('includeObject');
+  if (included === 'Object') return object;
+  if (included === 'None') return null;
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
 }
 
 const nameColumn: Column = { name: 'Name', type: 'string', format: 'name', cell: ({ metadata }) => metadata.name };

@@ -214,6 +214,6 @@ class Child implements RunningContainer {
 function startFailure(file: string, error: NodeJS.ErrnoException): StartFailure {
   const why = error.code === 'ENOENT' ? `stat ${file}: no such file or directory` : error.message;
   return new StartFailure(
-    `failed to create containerd task: failed to create shim task: OCI runtime create failed: unable to start container process: exec: "${file}": ${why}: unknown`,
+    `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "${file}": ${why}: unknown`,
   );
 }

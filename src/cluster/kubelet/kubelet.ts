@@ -1,5 +1,5 @@
 /** The kubelet of the one node: registers it, and gives each pod bound to it a worker. A client of the API server. */
-import type { Clock, Timer } from '../../clock.ts';
+import { type Clock, sleep, type Timer } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import type { LogAnswer, LogOptions, NodeApi } from '../api/context.ts';
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
@@ -14,11 +14,12 @@ import { BackOff } from './back-off.ts';
 import { EventRecorder, type RecorderOptions } from './event-recorder.ts';
 import { Images } from './images.ts';
 import { readLog } from './logs.ts';
-import { type NodeDescription, nodeObject } from './node.ts';
+import { type NodeDescription, nodeObject, readyCondition } from './node.ts';
 import { isTerminal } from './phase.ts';
 import { Relist } from './relist.ts';
 import type { ContainerRuntime } from './runtime.ts';
 import type { StarterOptions } from './start.ts';
+import type { PodVerdict } from './status.ts';
 import { StatusManager } from './status-manager.ts';
 import { PodWorker } from './worker.ts';
 
@@ -32,7 +33,12 @@ export interface KubeletOptions {
   readonly runtime: ContainerRuntime;
   readonly node: NodeDescription;
   readonly disturbEvent?: RecorderOptions['disturb'];
+  /** Another kubelet was here before: the runtime may hold containers. */
+  readonly restarted?: boolean;
 }
+
+/** An eviction does not wait for the pod's own grace. */
+const evictionGraceMs = 1_000;
 
 const crashFirstMs = 10_000;
 const crashLongestMs = 300_000;
@@ -47,6 +53,7 @@ export class Kubelet implements NodeApi {
   readonly #events: EventRecorder;
   readonly #starter: StarterOptions;
   #tick: Timer | undefined;
+  #heartbeat: Timer | undefined;
   #stopped = false;
 
   constructor(options: KubeletOptions) {
@@ -95,7 +102,12 @@ export class Kubelet implements NodeApi {
 
   /** Resolves when the node is registered and its pods are known. */
   async start(): Promise<void> {
+    const { clock, random, timings } = this.#options;
     await this.#register();
+    this.#beat();
+    const startMs = random.duration(timings.kubeletStartMs);
+    if (this.#options.restarted === true && startMs > 0) await sleep(clock, startMs);
+    if (this.#stopped) return;
     this.#relist.start();
     this.#startTicking();
     this.#pods.start();
@@ -106,6 +118,7 @@ export class Kubelet implements NodeApi {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#tick?.cancel();
+    this.#heartbeat?.cancel();
     this.#relist.stop();
     for (const worker of this.#workers.values()) worker.stop();
     await Promise.all([this.#pods.stop(), this.#statuses.stop(), this.#events.stop()]);
@@ -118,8 +131,35 @@ export class Kubelet implements NodeApi {
     return readLog(this.#options.runtime, this.#statuses.get(uid), { pod, container, options, signal, now });
   }
 
-  worker(uid: string): PodWorker | undefined {
-    return this.#workers.get(uid);
+  /** Ends a pod as a whole, with its containers; false when the kubelet does not know it. */
+  endPod(uid: string, reason: string, verdict: PodVerdict, graceMs: number | undefined): boolean {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined || !worker.mayRun) return false;
+    const { message } = verdict;
+    this.#events.record({ pod: worker.pod, fieldPath: undefined, type: 'Warning', reason, message });
+    worker.end(verdict, graceMs);
+    return true;
+  }
+
+  /** As `endPod`, without an Event. */
+  shutDownPod(uid: string, verdict: PodVerdict): void {
+    this.#workers.get(uid)?.end(verdict, undefined);
+  }
+
+  podUids(): readonly string[] {
+    return [...this.#workers.keys()];
+  }
+
+  /** A volume holds more than it may: the eviction manager notices at its next check. */
+  overfilled(uid: string, volume: string): void {
+    const { clock, random, timings } = this.#options;
+    clock.schedule(random.duration(timings.evictionCheckMs), () => {
+      const source = this.#workers.get(uid)?.pod.spec.volumes?.find(({ name }) => name === volume);
+      const limit = source?.emptyDir?.sizeLimit;
+      if (this.#stopped || limit === undefined) return;
+      const message = texts.emptyDirEvicted(volume, limit);
+      this.endPod(uid, 'Evicted', { reason: 'Evicted', message }, evictionGraceMs);
+    });
   }
 
   async #register(): Promise<void> {
@@ -131,6 +171,17 @@ export class Kubelet implements NodeApi {
       if (!(error instanceof ApiFailure) || error.code !== 409) throw error;
     }
     await client.merge(`/api/v1/nodes/${node.name}/status`, { status: object['status'] });
+  }
+
+  #beat(): void {
+    const { client, clock, timings, node, logger } = this.#options;
+    this.#heartbeat = clock.schedule(timings.heartbeatMs, () => {
+      const status = { conditions: [readyCondition(true, clock.now())] };
+      client.merge(`/api/v1/nodes/${node.name}/status`, { status }).catch((error: unknown) => {
+        logger.debug('a heartbeat was lost', { error });
+      });
+      this.#beat();
+    });
   }
 
   #startTicking(): void {

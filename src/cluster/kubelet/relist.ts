@@ -16,6 +16,8 @@ export interface RelistOptions {
 export class Relist {
   readonly #options: RelistOptions;
   #views = new Map<string, readonly InstanceView[]>();
+  /** Of each pod, what a change of which its worker is to know of. */
+  #summaries = new Map<string, string>();
   #readAt = Number.NEGATIVE_INFINITY;
   readonly #waiting = new Set<{ readonly after: number; readonly resolve: () => void }>();
   #timer: Timer | undefined;
@@ -56,11 +58,13 @@ export class Relist {
 
   #read(): void {
     const { runtime, clock, onChange } = this.#options;
-    const before = this.#views;
-    this.#views = new Map(runtime.podUids().map((uid) => [uid, runtime.list(uid)]));
+    const before = this.#summaries;
+    const uids = runtime.podUids();
+    this.#views = new Map(uids.map((uid) => [uid, runtime.list(uid)]));
+    this.#summaries = new Map(uids.map((uid) => [uid, this.#summary(uid)]));
     this.#readAt = clock.now();
-    for (const uid of new Set([...before.keys(), ...this.#views.keys()])) {
-      if (summary(before.get(uid)) !== summary(this.#views.get(uid))) onChange(uid);
+    for (const uid of new Set([...before.keys(), ...uids])) {
+      if (before.get(uid) !== this.#summaries.get(uid)) onChange(uid);
     }
     for (const waiter of [...this.#waiting]) {
       if (this.#readAt <= waiter.after) continue;
@@ -68,8 +72,9 @@ export class Relist {
       waiter.resolve();
     }
   }
-}
 
-function summary(instances: readonly InstanceView[] = []): string {
-  return instances.map(({ id, state }) => `${id}:${state}`).join(' ');
+  #summary(uid: string): string {
+    const instances = this.view(uid).map(({ id, state }) => `${id}:${state}`);
+    return [...instances, this.#options.runtime.sandbox(uid)?.ready ?? ''].join(' ');
+  }
 }

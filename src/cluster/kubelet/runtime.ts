@@ -45,6 +45,7 @@ export type InstanceView = Readonly<Instance>;
 
 export interface Sandbox {
   readonly ip: string;
+  /** False once it was stopped, or died. */
   ready: boolean;
 }
 

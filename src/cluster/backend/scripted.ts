@@ -1,0 +1,210 @@
+/** Containers that only play the lives they are given: for tests, with any clock, and the same each time. */
+import { type Clock, sleep, type Timer } from '../../clock.ts';
+import { splitReference } from '../image-name.ts';
+import type { Random } from '../random.ts';
+import {
+  type Backend,
+  type ImageRecord,
+  type PullOutcome,
+  type RunningContainer,
+  StartFailure,
+  type StartRequest,
+} from './backend.ts';
+import { type PlaceholderImage, placeholderCode } from './placeholders.ts';
+import { fitsPattern, type ImageScript, type LifeScript, type MatchedLife, type PullScript } from './script.ts';
+
+export interface ScriptedBackendOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly images: readonly ImageScript[];
+  readonly lives: readonly MatchedLife[];
+  readonly placeholders: readonly PlaceholderImage[];
+  /** The container wrote more into a volume than it may hold. */
+  readonly onOverfill: (podUid: string, volume: string) => void;
+}
+
+const defaultBytes = 1_295_744;
+
+export class ScriptedBackend implements Backend {
+  readonly #options: ScriptedBackendOptions;
+  readonly #pulled = new Map<string, ImageRecord>();
+  readonly #pulls = new Map<string, number>();
+  readonly #playing = new Set<Playing>();
+
+  constructor(options: ScriptedBackendOptions) {
+    this.#options = options;
+  }
+
+  refusePod(): undefined {
+    return undefined;
+  }
+
+  image(reference: string): ImageRecord | undefined {
+    const pulled = this.#pulled.get(reference);
+    if (pulled !== undefined) return pulled;
+    if (this.#script(reference)?.present !== true && this.#placeholder(reference) === undefined) return undefined;
+    return { imageID: digest(reference), bytes: this.#script(reference)?.bytes ?? defaultBytes };
+  }
+
+  async pull(reference: string): Promise<PullOutcome> {
+    const { clock, random } = this.#options;
+    const script = this.#script(reference);
+    const { takes = 0, fails } = this.#nextPull(reference, script);
+    const takesMs = random.duration(takes);
+    if (takesMs > 0) await sleep(clock, takesMs);
+    if (fails !== undefined) return { ok: false, text: filled(fails, reference) };
+    const { domain, path } = splitReference(reference);
+    const repository = domain === '' ? path : `${domain}/${path}`;
+    const version = script?.fresh === true ? String(this.#pulls.get(reference)) : '';
+    const image = { imageID: `${repository}@${digest(reference + version)}`, bytes: script?.bytes ?? defaultBytes };
+    this.#pulled.set(reference, image);
+    return { ok: true, image };
+  }
+
+  /** The node's image store loses what was pulled. */
+  removeImages(): void {
+    this.#pulled.clear();
+  }
+
+  async start(request: StartRequest): Promise<RunningContainer> {
+    const life = this.#life(request);
+    if (life.startError !== undefined) throw new StartFailure(life.startError);
+    const playing = new Playing(request, life, this.#options, () => this.#playing.delete(playing));
+    this.#playing.add(playing);
+    return playing;
+  }
+
+  async removePod(): Promise<void> {
+    return undefined;
+  }
+
+  async dispose(): Promise<void> {
+    for (const playing of [...this.#playing]) playing.kill();
+  }
+
+  #script(reference: string): ImageScript | undefined {
+    return this.#options.images.find(({ image }) => fitsPattern(image, reference));
+  }
+
+  #nextPull(reference: string, script: ImageScript | undefined): PullScript {
+    const count = this.#pulls.get(reference) ?? 0;
+    this.#pulls.set(reference, count + 1);
+    const pulls = script?.pulls ?? [];
+    return pulls[Math.min(count, pulls.length - 1)] ?? {};
+  }
+
+  #placeholder(image: string): number | undefined {
+    return placeholderCode(image, this.#options.placeholders);
+  }
+
+  #life({ container, image, pod }: StartRequest): LifeScript {
+    const words = [...(container.command ?? []), ...(container.args ?? [])];
+    const last = words.at(-1);
+    const found = this.#options.lives.find(
+      ({ match }) =>
+        (match.image === undefined || fitsPattern(match.image, image)) &&
+        (match.pod === undefined || match.pod === pod.metadata.name) &&
+        (match.container === undefined || match.container === container.name) &&
+        (match.command === undefined || match.command === last),
+    );
+    if (found !== undefined) return found;
+    const code = this.#placeholder(image);
+    if (code !== undefined) return { runs: 'forever', onTerm: { exitCode: code } };
+    return this.#script(image)?.life ?? {};
+  }
+}
+
+class Playing implements RunningContainer {
+  readonly #request: StartRequest;
+  readonly #life: LifeScript;
+  readonly #options: ScriptedBackendOptions;
+  readonly #onEnd: () => void;
+  readonly #timers = new Set<Timer>();
+  #ended = false;
+  #terminated = false;
+
+  constructor(request: StartRequest, life: LifeScript, options: ScriptedBackendOptions, onEnd: () => void) {
+    this.#request = request;
+    this.#life = life;
+    this.#options = options;
+    this.#onEnd = onEnd;
+    for (const { at, text, times = 1, every = 0 } of life.output ?? []) {
+      for (let n = 1; n <= times; n += 1) {
+        this.#after(at + (n - 1) * every, () => this.#write(text.replaceAll('{n}', String(n))));
+      }
+    }
+    if (life.overfills !== undefined) options.onOverfill(request.pod.metadata.uid, life.overfills);
+    if (life.runs === 'forever') return;
+    this.#after(options.random.duration(life.runs ?? 0), () => {
+      this.#end(this.#exitCode(), life.reason);
+    });
+  }
+
+  terminate(): void {
+    const { onTerm = 'ignore' } = this.#life;
+    if (onTerm === 'ignore' || this.#terminated) return;
+    this.#terminated = true;
+    this.#after(this.#options.random.duration(onTerm.after ?? 0), () => {
+      if (onTerm.output !== undefined) this.#write(onTerm.output);
+      this.#end(onTerm.exitCode);
+    });
+  }
+
+  kill(): void {
+    this.#end(137, 'Error');
+  }
+
+  #exitCode(): number {
+    const { exitCode = 0, exitCodeFrom } = this.#life;
+    const given = exitCodeFrom === undefined ? undefined : this.#request.environment[exitCodeFrom];
+    return given === undefined ? exitCode : Number(given);
+  }
+
+  #write(text: string): void {
+    if (!this.#ended) this.#request.output(Buffer.from(text));
+  }
+
+  #end(exitCode: number, reason?: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#onEnd();
+    const { message } = this.#life;
+    this.#request.exited({
+      exitCode,
+      ...(reason !== undefined && { reason }),
+      ...(message !== undefined && { message }),
+    });
+  }
+
+  #after(delayMs: number, run: () => void): void {
+    const timer = this.#options.clock.schedule(delayMs, () => {
+      this.#timers.delete(timer);
+      run();
+    });
+    this.#timers.add(timer);
+  }
+}
+
+/** A made-up digest: the same for the same text, and 64 digits long. */
+function digest(text: string): string {
+  let hash = 0x811c9dc5;
+  let digits = '';
+  for (let round = 0; digits.length < 64; round += 1) {
+    for (const char of `${round}${text}`) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
+    digits += (hash >>> 0).toString(16).padStart(8, '0');
+  }
+  return `sha256:${digits}`;
+}
+
+function filled(template: string, reference: string): string {
+  const { domain, path, tag, digest: pinned } = splitReference(reference);
+  const values: Readonly<Record<string, string>> = {
+    image: reference,
+    registry: domain === '' ? 'docker.io' : domain,
+    repository: path,
+    tag: pinned || tag || 'latest',
+  };
+  return template.replace(/\{(image|registry|repository|tag)\}/g, (_whole, name: string) => values[name] ?? '');
+}
