@@ -6,6 +6,7 @@
  */
 import { type Clock, systemClock, type Timer } from '../clock.ts';
 import { isPodwrightError, type PodwrightError } from '../errors.ts';
+import { createMask, type Mask } from '../logs/mask.ts';
 import type { PhaseTimeouts, PodOptions } from '../pod/build-spec.ts';
 import type { Build, BuildStreamItem, RemovalReport, Runtime } from '../runtime/contract.ts';
 import type { CompiledPipeline } from './compile.ts';
@@ -22,8 +23,8 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
   /** Called for every event, in order, also during the removal. What it throws ends the build as an error. */
   readonly on?: (event: ExecutorEvent) => void;
-  /** Hides secrets in a line of a log. */
-  readonly mask?: (line: string) => string;
+  /** Further values to hide, besides the pipeline's secrets. */
+  readonly masked?: readonly string[];
   /** Limit of the whole build in milliseconds, from the first step; 0 means none. */
   readonly timeoutMs?: number;
   readonly timeouts?: PhaseTimeouts;
@@ -79,6 +80,7 @@ class BuildRun {
   readonly #clock: Clock;
   readonly #id: string;
   readonly #refs: ReadonlyMap<string, StepRef>;
+  readonly #mask: Mask;
   readonly #cancel = new AbortController();
   #timedOut = false;
 
@@ -87,6 +89,7 @@ class BuildRun {
     this.#options = options;
     this.#clock = clock;
     this.#id = retry === 0 ? options.id : `${options.id}-retry-${retry}`;
+    this.#mask = createMask([...pipeline.masked, ...(options.masked ?? [])]);
     const { plan } = pipeline;
     const refs = [
       ...plan.plugins.map((plugin) => stepRef(plugin, 'plugin')),
@@ -176,7 +179,7 @@ class BuildRun {
   }
 
   #stepRun(build: Build): StepRun {
-    const { runtime, mask = (line) => line, collect } = this.#options;
+    const { runtime, collect } = this.#options;
     return new StepRun({
       runtime,
       build,
@@ -184,7 +187,7 @@ class BuildRun {
       clock: this.#clock,
       signal: this.#cancel.signal,
       emit: (event) => this.#emit(event),
-      mask,
+      mask: this.#mask,
       ...(collect === undefined ? {} : { collect: (step: PlannedStep) => collect(build, step) }),
     });
   }
@@ -235,8 +238,8 @@ class BuildRun {
       this.#emit({ type: 'health', at: item.at, pods: pods.state, events: events.state });
     }
     if (item.kind === 'kubeEvent') {
-      const { at, reason, message, type: severity, container } = item;
-      this.#emit({ type: 'kube.event', at, reason, message, severity, container });
+      const { at, reason, type: severity, container } = item;
+      this.#emit({ type: 'kube.event', at, reason, message: this.#mask.apply(item.message), severity, container });
     }
     if (item.kind !== 'state' || item.change.actor !== 'container') return;
     const { container, state, outcome } = item.change;

@@ -8,6 +8,7 @@
 import type { SettledOutcome } from '../../machines/outcome.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { isPodwrightError } from '../errors.ts';
+import { type Mask, maskLines } from '../logs/mask.ts';
 import type { Build, Runtime } from '../runtime/contract.ts';
 import type { ExecutorEvent, StepRef } from './events.ts';
 import type { Plan, PlannedService, PlannedStage, PlannedStep } from './plan.ts';
@@ -20,7 +21,7 @@ export interface StepRunOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly emit: (event: ExecutorEvent) => void;
-  readonly mask: (line: string) => string;
+  readonly mask: Mask;
   /** Called when a step with artifacts has ended, before the next one starts. */
   readonly collect?: (step: PlannedStep) => Promise<void>;
 }
@@ -155,7 +156,8 @@ export class StepRun {
       const outcome = await this.#verdict(ref);
       if (outcome === undefined) return this.#settle(ref, { ...blank(ref, planned), status: 'detached', startedAt });
       await this.#lastLines(log);
-      const ended = { status: statusOf(outcome), outcome, startedAt, endedAt: this.#now() };
+      const told = maskOutcome(outcome, this.#options.mask);
+      const ended = { status: statusOf(outcome), outcome: told, startedAt, endedAt: this.#now() };
       return this.#settle(ref, { ...blank(ref, planned), ...ended });
     } finally {
       tail.abort();
@@ -188,12 +190,12 @@ export class StepRun {
   async #followLog(ref: StepRef, signal: AbortSignal): Promise<void> {
     const { runtime, build, mask } = this.#options;
     try {
-      for await (const line of runtime.tailContainer(build, ref.container, { signal })) {
+      for await (const line of maskLines(runtime.tailContainer(build, ref.container, { signal }), mask)) {
         this.#emit({
           type: 'step.log',
           at: this.#now(),
           step: ref,
-          line: mask(line.text),
+          line: line.text,
           time: line.at,
           partial: line.partial === true,
           gap: line.gap ?? null,
@@ -261,6 +263,12 @@ export function stepRef(step: PlannedStep, kind: 'step' | 'plugin'): StepRef {
 
 export function serviceRef(service: PlannedService): StepRef {
   return { kind: 'service', name: service.name, stage: '', number: 0, container: service.container };
+}
+
+/** A container may have written its last words into the pod's status. */
+function maskOutcome(outcome: SettledOutcome, mask: Mask): SettledOutcome {
+  if (outcome.outcome === 'canceled' || outcome.message === null) return outcome;
+  return { ...outcome, message: mask.apply(outcome.message) };
 }
 
 function blank(ref: StepRef, planned: PlannedStep | PlannedService): StepResult {

@@ -126,11 +126,7 @@ describe('steps', () => {
   });
 
   test('have their log lines masked and in order', async () => {
-    const { events } = await run(
-      steps('a'),
-      { a: { log: ['one', 'secret two', 'three'] } },
-      { mask: (line) => line.replace('secret', '***') },
-    );
+    const { events } = await run(steps('a'), { a: { log: ['one', 'secret two', 'three'] } }, { masked: ['secret'] });
     const lines = events.filter((event) => event.type === 'step.log').map((event) => event.line);
     expect(lines).toEqual(['one', '*** two', 'three']);
     expect(events.findIndex((event) => event.type === 'step.settled')).toBeGreaterThan(
