@@ -43,7 +43,7 @@ const table: Readonly<Record<Room, Rule>> = {
     packages: ['node:', 'yaml', 'ajv'],
     typesOnly: ['machines'],
   },
-  trace: { rooms: [...basics, 'kube', 'pod', 'runtime', 'machines'], packages: ['node:'] },
+  trace: { rooms: [...basics, 'image', 'kube', 'pod', 'runtime', 'machines'], packages: ['node:'] },
   cluster: { rooms: basics, packages: ['node:', 'rfc6902'] },
 };
 // Words and a predicate, no behaviour: as harmless as a type.
