@@ -24,6 +24,21 @@ export function openStep(core: Core, record: BuildRecord, container: PlannedCont
   return opening;
 }
 
+/**
+ * Resolves once the step has its verdict, or was asked for. One that nobody asked for, and that cannot begin any more
+ * because its pod is lost, is judged as if it had been: whoever waits for it must not wait for ever.
+ */
+export async function untilDecidable(record: BuildRecord, container: PlannedContainer): Promise<void> {
+  const { containerName } = container;
+  const isLost = await record.waiters.until(() => {
+    if (record.outcome(container) !== null || record.openings.has(containerName)) return false;
+    return hasNoPlaceholder(record, containerName) ? true : undefined;
+  });
+  if (!isLost || record.openings.has(containerName)) return;
+  record.openings.set(containerName, Promise.resolve());
+  record.requested(container);
+}
+
 async function open(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
   const { containerName, request } = container;
   const found = await record.waiters.until(() => {

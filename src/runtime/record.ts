@@ -205,7 +205,8 @@ export class BuildRecord implements PodListener {
   /** Cancels what has no verdict: the whole build, or one container of it. */
   cancel(reason: 'caller' | 'timeout', phase?: Phase, container?: PlannedContainer): void {
     if (container === undefined) this.canceled ??= { reason };
-    this.#actors.cancel(reason, phase, container?.containerName);
+    const phaseNow = this.#actors.pod.node === null ? 'schedule' : undefined;
+    this.#actors.cancel(reason, phase ?? phaseNow, container?.containerName);
     this.waiters.check();
     if (container === undefined) this.#ending.abort();
   }

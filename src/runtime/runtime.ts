@@ -38,7 +38,7 @@ import type {
 } from './contract.ts';
 import type { Core } from './core.ts';
 import { lookAfresh } from './look.ts';
-import { openStep } from './open-step.ts';
+import { openStep, untilDecidable } from './open-step.ts';
 import { listOrphans, removeOrphan } from './orphans.ts';
 import { BuildRecord, stopped } from './record.ts';
 import { removeBuild } from './remove.ts';
@@ -201,6 +201,7 @@ class PodRuntime implements Runtime {
     const end = onAbort(signal, (reason) => record.cancel(reason, undefined, container));
     try {
       await this.#assembled(record, name, 'waited for');
+      await untilDecidable(record, container);
       return await record.actors.settled(container.containerName);
     } finally {
       end();
