@@ -13,7 +13,7 @@ import type { CompiledPipeline } from './compile.ts';
 import type { ExecutorEvent, StepRef } from './events.ts';
 import { type PlannedStep, stepsOf } from './plan.ts';
 import type { BuildOutcome, BuildResult, StepResult } from './result.ts';
-import { StepRun, serviceRef, stepRef } from './run-steps.ts';
+import { blankResult, StepRun, serviceRef, stepRef } from './run-steps.ts';
 
 export interface ExecuteOptions {
   readonly runtime: Runtime;
@@ -44,6 +44,7 @@ export interface ExecuteOptions {
 export async function execute(pipeline: CompiledPipeline, options: ExecuteOptions): Promise<BuildResult> {
   const clock = options.clock ?? systemClock;
   const startedAt = clock.now();
+  if (pipeline.spec.containers.length === 0) return nothingToRun(pipeline, options, startedAt);
   const limit = options.retries ?? 0;
   let run = await new BuildRun(pipeline, options, clock, 0).run();
   let retries = 0;
@@ -54,6 +55,29 @@ export async function execute(pipeline: CompiledPipeline, options: ExecuteOption
   }
   const result: BuildResult = { ...run, startedAt, endedAt: clock.now(), retries };
   options.on?.({ type: 'build.settled', at: result.endedAt, result });
+  return result;
+}
+
+/** Every step is left out by its rules: a success without a pod. */
+function nothingToRun(pipeline: CompiledPipeline, options: ExecuteOptions, at: number): BuildResult {
+  const steps = stepsOf(pipeline.plan).map((step) => {
+    const reason = step.when.runs === 'never' ? step.when.reason : '';
+    const ref = stepRef(step, 'step');
+    options.on?.({ type: 'step.skipped', at, step: ref, reason });
+    return { ...blankResult(ref, step), reason };
+  });
+  const result: BuildResult = {
+    id: options.id,
+    outcome: 'succeeded',
+    steps,
+    error: null,
+    timedOut: false,
+    removal: null,
+    startedAt: at,
+    endedAt: at,
+    retries: 0,
+  };
+  options.on?.({ type: 'build.settled', at, result });
   return result;
 }
 
@@ -256,20 +280,9 @@ class BuildRun {
   }
 
   #nothingRan(): readonly StepResult[] {
-    const status = this.#cancel.signal.aborted ? ('canceled' as const) : ('skipped' as const);
-    return stepsOf(this.#pipeline.plan).map((step) => ({
-      kind: 'step',
-      name: step.name,
-      stage: step.stage,
-      number: step.number,
-      image: step.image,
-      status,
-      continues: step.continues,
-      reason: status === 'skipped' ? 'the build could not be set up' : null,
-      outcome: null,
-      startedAt: null,
-      endedAt: null,
-    }));
+    const isCanceled = this.#cancel.signal.aborted;
+    const ending = isCanceled ? { status: 'canceled' as const } : { reason: 'the build could not be set up' };
+    return stepsOf(this.#pipeline.plan).map((step) => ({ ...blankResult(stepRef(step, 'step'), step), ...ending }));
   }
 
   #emit(event: ExecutorEvent): void {

@@ -60,7 +60,7 @@ function matchRules(rules: Rules, input: RuleInput, status: Status): Match {
     if (rule.matches === isOr) return rule;
     last = rule;
   }
-  return last;
+  return isOr && last.reason !== '' ? { matches: false, reason: `none of its rules holds: ${last.reason}` } : last;
 }
 
 /** One match after the other: what an `eval` would say is not asked when an earlier rule decides. */

@@ -106,7 +106,7 @@ export class StepRun {
     const reason = this.#reasonToSkip(step, scope());
     if (reason !== undefined) {
       this.#emit({ type: 'step.skipped', at: this.#now(), step: ref, reason });
-      this.#settle(ref, { ...blank(ref, step), status: 'skipped', reason });
+      this.#settle(ref, { ...blankResult(ref, step), status: 'skipped', reason });
       return 'succeeded';
     }
     const started = this.#start(ref, step);
@@ -154,11 +154,12 @@ export class StepRun {
     try {
       await runtime.runContainer(build, ref.container);
       const outcome = await this.#verdict(ref);
-      if (outcome === undefined) return this.#settle(ref, { ...blank(ref, planned), status: 'detached', startedAt });
+      if (outcome === undefined)
+        return this.#settle(ref, { ...blankResult(ref, planned), status: 'detached', startedAt });
       await this.#lastLines(log);
       const told = maskOutcome(outcome, this.#options.mask);
       const ended = { status: statusOf(outcome), outcome: told, startedAt, endedAt: this.#now() };
-      return this.#settle(ref, { ...blank(ref, planned), ...ended });
+      return this.#settle(ref, { ...blankResult(ref, planned), ...ended });
     } finally {
       tail.abort();
       await log;
@@ -238,8 +239,8 @@ export class StepRun {
   #resultOf(ref: StepRef, planned: PlannedStep | PlannedService): StepResult {
     const known = this.#results.get(ref.container === '' ? `${ref.number}` : ref.container);
     if (known !== undefined) return known;
-    if (this.#options.signal.aborted) return { ...blank(ref, planned), status: 'canceled' };
-    return { ...blank(ref, planned), status: 'skipped', reason: this.#podEnd ?? 'the build ended before it' };
+    if (this.#options.signal.aborted) return { ...blankResult(ref, planned), status: 'canceled' };
+    return { ...blankResult(ref, planned), status: 'skipped', reason: this.#podEnd ?? 'the build ended before it' };
   }
 
   #inBackground(work: Promise<void>): void {
@@ -271,7 +272,8 @@ function maskOutcome(outcome: SettledOutcome, mask: Mask): SettledOutcome {
   return { ...outcome, message: mask.apply(outcome.message) };
 }
 
-function blank(ref: StepRef, planned: PlannedStep | PlannedService): StepResult {
+/** Of a container that has not run. */
+export function blankResult(ref: StepRef, planned: PlannedStep | PlannedService): StepResult {
   return {
     kind: ref.kind,
     name: ref.name,
