@@ -215,7 +215,8 @@ export interface Runtime {
   /**
    * Cancels what has no verdict, deletes the pod (its uid given, so never a later one of the same name), waits until
    * it is gone, and forces it when its time is over. Idempotent; right in every state, also while the create is under
-   * way. Does not throw for what stays: the report tells. Throws `ERR_PODWRIGHT_STOPPED` when `signal` aborts.
+   * way. Does not throw for what stays: the report tells. Aborting `signal` ends the call with
+   * `ERR_PODWRIGHT_STOPPED`, and the removal goes on.
    */
   removeBuild(build: Build, options?: RemoveOptions): Promise<RemovalReport>;
 

@@ -8,24 +8,47 @@ import { secretName } from '../pod/secrets.ts';
 import type { RemovalReport, RemoveOptions } from './contract.ts';
 import type { Core } from './core.ts';
 import { readPod } from './look.ts';
-import type { BuildRecord } from './record.ts';
+import { type BuildRecord, stopped } from './record.ts';
+import { onAbort } from './signals.ts';
 import { untilOr } from './until-or.ts';
 
 /** After a delete with grace 0 the API server drops the object at once, unless a finalizer holds it. */
 const forcedMs = 10_000;
 
-/** The first call's promise is everybody's; a report that something stays lets the next call try again. */
-export function removeBuild(core: Core, record: BuildRecord, options: RemoveOptions): Promise<RemovalReport> {
-  if (record.removal !== undefined) return record.removal;
-  const removal = remove(core, record, options);
-  record.removal = removal;
-  const again = (): void => {
-    if (record.removal === removal) record.removal = undefined;
-  };
-  removal.then((report) => {
-    if (!report.gone) again();
-  }, again);
-  return removal;
+/**
+ * The first call's removal is everybody's, whatever becomes of that call; a report that something stays lets the next
+ * call try again. An abort ends the call and not the removal.
+ */
+export async function removeBuild(core: Core, record: BuildRecord, options: RemoveOptions): Promise<RemovalReport> {
+  const { signal } = options;
+  if (record.removal === undefined) {
+    const removal = remove(core, record, options);
+    record.removal = removal;
+    const again = (): void => {
+      if (record.removal === removal) record.removal = undefined;
+    };
+    removal.then((report) => {
+      if (!report.gone) again();
+    }, again);
+  }
+  if (signal === undefined) return await record.removal;
+  return await orAborted(record, record.removal, signal);
+}
+
+async function orAborted(
+  record: BuildRecord,
+  removal: Promise<RemovalReport>,
+  signal: AbortSignal,
+): Promise<RemovalReport> {
+  let end = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    end = onAbort(signal, () => reject(stopped(record.handle, 'is still being removed', signal.reason)));
+  });
+  try {
+    return await Promise.race([removal, aborted]);
+  } finally {
+    end();
+  }
 }
 
 async function remove(core: Core, record: BuildRecord, options: RemoveOptions): Promise<RemovalReport> {
@@ -43,20 +66,24 @@ async function remove(core: Core, record: BuildRecord, options: RemoveOptions): 
 const nothingToRemove: RemovalReport = { gone: true, forced: false, remaining: [] };
 
 /** Deletes the build's pod and waits until it is gone. */
-export async function deletePod(core: Core, record: BuildRecord, options: RemoveOptions): Promise<RemovalReport> {
+export async function deletePod(
+  core: Core,
+  record: BuildRecord,
+  options: Pick<RemoveOptions, 'gracePeriodSeconds'>,
+): Promise<RemovalReport> {
   const uid = record.uid ?? (await findUid(core, record));
   if (uid === undefined || record.gone) return nothingToRemove;
   const { removeMs } = record.timeouts;
   const grace = options.gracePeriodSeconds ?? record.spec.pod?.terminationGracePeriodSeconds;
-  const first = await sendDelete(core, record, uid, grace, options.signal);
+  const first = await sendDelete(core, record, uid, grace);
   if (first.gone) return nothingToRemove;
-  if (await isGone(core, record, uid, removeMs, options.signal)) return nothingToRemove;
+  if (first.error === undefined && (await isGone(core, record, uid, removeMs))) return nothingToRemove;
   core.logger.info('the pod is still there and its removal is forced', { build: record.handle.id, uid });
-  const second = await sendDelete(core, record, uid, 0, options.signal);
-  if (second.gone || (await isGone(core, record, uid, forcedMs, options.signal))) {
+  const second = await sendDelete(core, record, uid, 0);
+  if (second.gone || (second.error === undefined && (await isGone(core, record, uid, forcedMs)))) {
     return { gone: true, forced: true, remaining: [] };
   }
-  return { gone: false, forced: true, remaining: [await describeLeftover(core, record, second.error ?? first.error)] };
+  return { gone: false, forced: true, remaining: [await describeLeftover(core, record, second.error)] };
 }
 
 export async function deleteSecret(core: Core, record: BuildRecord): Promise<void> {
@@ -90,18 +117,15 @@ async function sendDelete(
   record: BuildRecord,
   uid: string,
   grace: number | undefined,
-  signal: AbortSignal | undefined,
 ): Promise<{ readonly gone: boolean; readonly error?: unknown }> {
   const path = { resource: 'pods', namespace: core.namespace, name: record.handle.podName };
   try {
     await core.client.delete(path, {
       uid,
       ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
-      ...(signal === undefined ? {} : { signal }),
     });
     return { gone: false };
   } catch (error) {
-    signal?.throwIfAborted();
     if (!(error instanceof PodwrightError)) throw error;
     // 409: the name belongs to a later pod by now.
     const gone = error.code === 'ERR_PODWRIGHT_NOT_FOUND' || error.code === 'ERR_PODWRIGHT_CONFLICT';
@@ -111,24 +135,17 @@ async function sendDelete(
 }
 
 /** Waits for the watch to tell it; asks the server itself when the time is over. */
-async function isGone(
-  core: Core,
-  record: BuildRecord,
-  uid: string,
-  limitMs: number,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
+async function isGone(core: Core, record: BuildRecord, uid: string, limitMs: number): Promise<boolean> {
   if (record.uid !== undefined) {
-    const told = await untilOr(core.clock, record.waiters, () => (record.gone ? true : undefined), limitMs, signal);
+    const told = await untilOr(core.clock, record.waiters, () => (record.gone ? true : undefined), limitMs);
     if (told === true) return true;
   }
   try {
-    const pod = await readPod(core, record.handle.podName, signal);
+    const pod = await readPod(core, record.handle.podName);
     if (pod !== undefined && pod.metadata.uid === uid) return false;
     if (record.pod !== undefined) record.observeGone(record.pod, false);
     return true;
   } catch (error) {
-    signal?.throwIfAborted();
     core.logger.info('whether the pod is gone could not be found out', { error: messageOf(error) });
     return false;
   }
