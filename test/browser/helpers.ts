@@ -1,6 +1,6 @@
 /** A page of the inspector in a real Chromium, with a hub behind it; everything is closed at the end of the test. */
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, selectors } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type EventServer, startEventServer } from '../../src/events/http/server.ts';
@@ -20,6 +20,7 @@ export function useBrowser(): { page(options?: BrowserContextOptions): Promise<W
         `no Chromium at ${executablePath}: install it (Debian: apt-get install chromium) or set CHROMIUM`,
       );
     }
+    selectors.setTestIdAttribute('data-test');
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });
   afterAll(() => browser.close());

@@ -29,7 +29,7 @@ export function App({ store }: { readonly store: Store }) {
   }, [store, theme, setTheme]);
   const take = (files: FileList | null | undefined): void => {
     const file = files?.[0];
-    if (file !== undefined) void file.text().then((text) => store.open(file.name, text));
+    if (file !== undefined) void readText(file).then((text) => store.open(file.name, text));
   };
   useEffect(() => onDrop(take), [store]);
   const { state, build, route } = store;
@@ -54,7 +54,7 @@ export function App({ store }: { readonly store: Store }) {
           type="file"
           class="hidden"
           data-test="file"
-          accept=".jsonl,.ndjson,.json"
+          accept=".jsonl,.ndjson,.json,.gz"
           onChange={(event) => take(event.currentTarget.files)}
         />
         <button type="button" onClick={() => input.current?.click()}>
@@ -89,6 +89,16 @@ export function App({ store }: { readonly store: Store }) {
       {store.isHelpOpen ? <Help onClose={() => toggleHelp(store)} /> : null}
     </div>
   );
+}
+
+/** Recordings may be compressed; a file that is not what its name says is read as it is, and refused in words later. */
+async function readText(file: File): Promise<string> {
+  if (!file.name.endsWith('.gz')) return await file.text();
+  try {
+    return await new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).text();
+  } catch {
+    return await file.text();
+  }
 }
 
 /** A file can be dropped anywhere. Returns what ends it. */

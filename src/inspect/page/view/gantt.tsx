@@ -141,16 +141,9 @@ export function barsOf(container: ContainerState, now: number): readonly Bar[] {
   const { history, requestedAt } = container;
   return history.flatMap(({ state, at }, index): readonly Bar[] => {
     const to = history[index + 1]?.at ?? now;
-    switch (state) {
-      case 'pending':
-        return pendingBars(at, to, requestedAt, index > 0);
-      case 'pulling':
-        return [{ tone: 'pull', what: 'pull', from: at, to }];
-      case 'running':
-        return [{ tone: 'run', what: 'run', from: at, to }];
-      default:
-        return [];
-    }
+    if (state === 'pending') return pendingBars(at, to, requestedAt, index > 0);
+    if (state === 'pulling') return [{ tone: 'pull', what: 'pull', from: at, to }];
+    return state === 'running' ? [{ tone: 'run', what: 'run', from: at, to }] : [];
   });
 }
 
