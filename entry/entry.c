@@ -28,7 +28,8 @@ enum {
 
 static const char marker[] = "/podwright-placeholder";
 static const char termination_log[] = "/dev/termination-log"; /* Kubernetes' default terminationMessagePath */
-static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"; /* container runtimes' */
+/* What container runtimes set where an image sets none. */
+static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 static NORETURN void wait_for_stop(void);
 static NORETURN void install(char **arguments);
@@ -158,7 +159,9 @@ static void leave_mark(const char *mark, long linger_seconds) {
   if (file < 0) END(CODE_NO_MARK, LOUD, "no-mark: cannot create ", mark, ": ", reason(file), "; nothing was run");
   /* The mark must outlive a crash of the node. EINVAL: a file system without fsync. */
   long synced = sys_fsync((int)file);
-  if (synced < 0 && synced != -EINVAL) END(CODE_NO_MARK, LOUD, "no-mark: cannot keep ", mark, ": ", reason(synced), "; nothing was run");
+  if (synced < 0 && synced != -EINVAL) {
+    END(CODE_NO_MARK, LOUD, "no-mark: cannot keep ", mark, ": ", reason(synced), "; nothing was run");
+  }
 }
 
 /* A whole number of at most a day, or -1. */
@@ -186,7 +189,9 @@ static void run(char **arguments, char **environment) {
       if (linger < 0) END(CODE_USAGE, LOUD, "usage: --linger wants whole seconds, at most 86400");
     } else END(CODE_USAGE, LOUD, "usage: run has no option \"", option, "\"");
   }
-  if (!mark || !*arguments || !arguments[1]) END(CODE_USAGE, LOUD, "usage: run --mark FILE [--linger SECONDS] -- COMMAND [ARG...]");
+  if (!mark || !*arguments || !arguments[1]) {
+    END(CODE_USAGE, LOUD, "usage: run --mark FILE [--linger SECONDS] -- COMMAND [ARG...]");
+  }
 
   unsigned long mask;
   const struct timespec now = {0, 0};
@@ -194,7 +199,9 @@ static void run(char **arguments, char **environment) {
   leave_mark(mark, linger);
   /* Asked to stop in the meantime: process 1 would never hear of it once the mask is restored. */
   long number = sys_rt_sigtimedwait(&stop_signals, &now);
-  if (number > 0) END(CODE_SIGNAL + (int)number, LOUD, "canceled: ended by ", signal_name(number), " before the step began");
+  if (number > 0) {
+    END(CODE_SIGNAL + (int)number, LOUD, "canceled: ended by ", signal_name(number), " before the step began");
+  }
   sys_rt_sigprocmask(SIG_SETMASK, &mask, 0);
   become(arguments + 1, environment);
 }
@@ -202,7 +209,8 @@ static void run(char **arguments, char **environment) {
 /* ---- exec, with execvp's look-up but without its shell for files of unknown format ---- */
 
 static bool is_missing(long error) {
-  return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ENODEV || error == -ESTALE || error == -ETIMEDOUT;
+  return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ENODEV || error == -ESTALE ||
+         error == -ETIMEDOUT;
 }
 
 /* Returns only if there is no such file, so that the search can go on; `refused` tells of a file that was there. */
@@ -213,7 +221,9 @@ static long try(const char *path, char **command, char **environment, long refus
 }
 
 static NORETURN void give_up(const char *name, const char *where, const char *path, long refused) {
-  if (refused == -EACCES) END(CODE_NOT_EXECUTABLE, LOUD, "not-executable: ", name, ": permission denied, or a directory");
+  if (refused == -EACCES) {
+    END(CODE_NOT_EXECUTABLE, LOUD, "not-executable: ", name, ": permission denied, or a directory");
+  }
   if (refused) END(CODE_NOT_EXECUTABLE, LOUD, "not-executable: ", name, ": its interpreter or loader is missing");
   END(CODE_NOT_FOUND, LOUD, "not-found: ", name, where, path);
 }
@@ -296,7 +306,9 @@ static void install(char **arguments) {
   const char *directory = arguments[0];
   const char *marks = 0;
   if (directory && arguments[1] && same(arguments[1], "--marks")) marks = arguments[2];
-  if (!directory || (arguments[1] && (!marks || arguments[3]))) END(CODE_USAGE, LOUD, "usage: install DIR [--marks DIR]");
+  if (!directory || (arguments[1] && (!marks || arguments[3]))) {
+    END(CODE_USAGE, LOUD, "usage: install DIR [--marks DIR]");
+  }
   if (marks) open_to_all(marks);
 
   long at = sys_openat(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -311,6 +323,8 @@ static void install(char **arguments) {
   if (error == 0) error = sys_renameat((int)at, half, (int)at, name);
   if (error == 0) error = sys_fsync((int)at);
   if (error < 0 && error != -EINVAL) install_failed("cannot finish in ", directory, error);
-  if (sys_faccessat((int)at, name, X_OK) < 0) END(CODE_INSTALL_FAILED, LOUD, "install-failed: programs may not be executed in ", directory, " (noexec)");
+  if (sys_faccessat((int)at, name, X_OK) < 0) {
+    END(CODE_INSTALL_FAILED, LOUD, "install-failed: programs may not be executed in ", directory, " (noexec)");
+  }
   sys_exit(0);
 }
