@@ -37,11 +37,10 @@ export function recordedPods(lines: readonly RecordingLine[]): readonly Recorded
   const pods = [...sightings].map(([uid, seen]): RecordedPod => {
     const [first] = seen as [Sighting, ...Sighting[]];
     const { name } = first.pod.metadata;
-    const candidates = [...unseen].filter(({ object }) => object.metadata.name === name);
     const sameName = [...sightings.values()].filter(([other]) => other?.pod.metadata.name === name);
+    const candidates = [...unseen].filter(({ object }) => object.metadata.name === name);
     const isEachSeen = sameName.slice(sameName.indexOf(seen)).length === candidates.length;
-    const latest = candidates.findLast(({ index }) => index <= first.index);
-    const create = isEachSeen ? candidates[0] : (latest ?? candidates[0]);
+    const create = isEachSeen ? candidates[0] : createBefore(lines, candidates, first.index, name);
     if (create === undefined) {
       return { uid, name, index: first.index, object: first.pod, wasSeenLate: hasRun(first.pod), sightings: seen };
     }
@@ -62,6 +61,28 @@ export function recordedPods(lines: readonly RecordingLine[]): readonly Recorded
     });
   }
   return pods.sort((left, right) => left.index - right.index);
+}
+
+interface Create {
+  readonly index: number;
+  readonly object: Pod;
+}
+
+/** The last create, unless its pod was deleted before: then the frame was faster than the next create's answer. */
+function createBefore(
+  lines: readonly RecordingLine[],
+  creates: readonly Create[],
+  index: number,
+  name: string,
+): Create | undefined {
+  const latest = creates.findLast((create) => create.index <= index);
+  const next = creates.find((create) => create.index > index);
+  const isDeleted = lines
+    .slice(latest?.index ?? 0, index)
+    .some(
+      (line) => line.kind === 'action' && line.action.method === 'DELETE' && line.action.path.endsWith(`/pods/${name}`),
+    );
+  return latest === undefined || isDeleted ? (next ?? latest) : latest;
 }
 
 function sightingsOf(lines: readonly RecordingLine[]): ReadonlyMap<string, readonly Sighting[]> {
