@@ -77,8 +77,12 @@ static inline long sys_openat(int at, const char *path, int flags, unsigned mode
 static inline long sys_close(int file) { return call(NR_close, file, 0, 0, 0); }
 static inline long sys_fsync(int file) { return call(NR_fsync, file, 0, 0, 0); }
 static inline long sys_fchmod(int file, unsigned mode) { return call(NR_fchmod, file, mode, 0, 0); }
-static inline long sys_faccessat(int at, const char *path, int mode) { return call(NR_faccessat, at, (long)path, mode, 0); }
-static inline long sys_unlinkat(int at, const char *path, int flags) { return call(NR_unlinkat, at, (long)path, flags, 0); }
+static inline long sys_faccessat(int at, const char *path, int mode) {
+  return call(NR_faccessat, at, (long)path, mode, 0);
+}
+static inline long sys_unlinkat(int at, const char *path, int flags) {
+  return call(NR_unlinkat, at, (long)path, flags, 0);
+}
 static inline long sys_renameat(int at, const char *from, int to_at, const char *to) {
   return call(NR_renameat, at, (long)from, to_at, (long)to);
 }
