@@ -17,7 +17,7 @@ import type { DebugChange, DebugConfig, DebugEnd, DebugTarget } from './types.ts
 
 export type { KubeEvent, Pod } from '../pod/types.ts';
 
-/** Of each pod. A container that crashes in a loop for days must not fill the memory. */
+/** Instances of a pod, and pods: what crashes in a loop for days must not fill the memory. */
 const endedKept = 1000;
 
 export interface DebugTrackerOptions {
@@ -48,6 +48,8 @@ export class DebugTracker {
   readonly #isOwn: (pod: Pod, status: ContainerStatus) => boolean;
   /** By namespace/name, the way pods are replaced; the uid inside tells one pod from the next. */
   readonly #pods = new Map<string, Memory>();
+  /** Uids of pods that are gone, the newest: what is seen of them late starts nothing. */
+  readonly #gone = new Set<string>();
   #closed = false;
 
   constructor(options: DebugTrackerOptions) {
@@ -62,7 +64,7 @@ export class DebugTracker {
 
   /** A look at the pod, whatever brought it. */
   observe(pod: Pod): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#gone.has(pod.metadata.uid)) return;
     const memory = this.#remember(pod);
     if (memory === undefined) return;
     const statuses = statusesOf(pod);
@@ -82,8 +84,7 @@ export class DebugTracker {
       const end = target && endOf(status, target);
       if (target && end) this.#terminate(memory, target, 'exited', end);
     }
-    for (const target of [...memory.active.values()]) this.#terminate(memory, target, 'deleted');
-    this.#pods.delete(key);
+    this.#bury(key, memory);
   }
 
   /** Ends what is active, with cause `closed`; later looks are ignored. Idempotent. */
@@ -101,8 +102,7 @@ export class DebugTracker {
     const value = pod.metadata.annotations?.[debugAnnotation];
     let memory = this.#pods.get(key);
     if (memory !== undefined && memory.uid !== pod.metadata.uid) {
-      for (const target of [...memory.active.values()]) this.#terminate(memory, target, 'deleted');
-      this.#pods.delete(key);
+      this.#bury(key, memory);
       memory = undefined;
     }
     if (memory === undefined && value === undefined) return undefined;
@@ -118,6 +118,12 @@ export class DebugTracker {
       for (const problem of memory.parsed.problems) this.#refuse(memory, problem.container, problem.message);
     }
     return memory;
+  }
+
+  #bury(key: string, memory: Memory): void {
+    for (const target of [...memory.active.values()]) this.#terminate(memory, target, 'deleted');
+    this.#pods.delete(key);
+    keepNewest(this.#gone, memory.uid);
   }
 
   /** Containers that the annotation names and the pod does not have; ephemeral ones may still come. */
@@ -161,9 +167,7 @@ export class DebugTracker {
 
   #terminate(memory: Memory, target: DebugTarget, cause: DebugEnd, end?: ContainerStateTerminated): void {
     memory.active.delete(target.container);
-    memory.ended.add(idOf(target.container, target));
-    const [oldest] = memory.ended;
-    if (oldest !== undefined && memory.ended.size > endedKept) memory.ended.delete(oldest);
+    keepNewest(memory.ended, idOf(target.container, target));
     this.#onChange({
       kind: 'terminated',
       target,
@@ -173,6 +177,12 @@ export class DebugTracker {
       finishedAt: end?.finishedAt ?? null,
     });
   }
+}
+
+function keepNewest(ids: Set<string>, id: string): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (oldest !== undefined && ids.size > endedKept) ids.delete(oldest);
 }
 
 function keyOf(pod: Pod): string {

@@ -62,7 +62,10 @@ export class BuildRecorder {
     this.#options = options;
     this.#debug = new DebugTracker({
       onChange: (change) => options.publish(debugEvent(options.id, change)),
-      isOwn: (_, { name, containerID }) => containerID !== undefined && options.ownContainerID(name) === containerID,
+      isOwn: (_, { name, containerID }) =>
+        containerID !== undefined &&
+        options.containers.some(({ containerName }) => containerName === name) &&
+        options.ownContainerID(name) === containerID,
     });
     const containers = options.containers.map(({ name, image, role }) => ({ name, image, role }));
     options.publish({ type: 'build.planned', build: options.id, name: options.name, containers });

@@ -136,7 +136,14 @@ export class Metrics {
       case 'debug.terminated':
         this.#debug.inc({ status: 'terminated' });
         break;
-      default:
+      case 'run.started':
+      case 'run.ended':
+      case 'build.planned':
+      case 'build.forgotten':
+      case 'watch.changed':
+      case 'debug.refused':
+      case 'debug.forwarded':
+        break;
     }
   }
 

@@ -76,7 +76,12 @@ class Spans {
         span?.addEvent(`k8s.event ${event.reason}`, attributes, event.at);
         break;
       }
-      default:
+      case 'build.forgotten':
+      case 'debug.started':
+      case 'debug.terminated':
+      case 'debug.refused':
+      case 'debug.forwarded':
+        break;
     }
   }
 

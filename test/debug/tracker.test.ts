@@ -98,6 +98,15 @@ describe('what Skaffold misses', () => {
     expect(told()).toEqual(['started web 1', 'terminated web 1 exited 0']);
   });
 
+  test('a late look at a pod that is gone starts nothing', () => {
+    const { tracker, told } = aTracker();
+    for (let i = 0; i < 2; i++) {
+      tracker.observe(aPod({ web: running() }));
+      tracker.gone(aPod({ web: running() }));
+    }
+    expect(told()).toEqual(['started web 1', 'terminated web 1 deleted null']);
+  });
+
   test('an annotation that comes late starts what runs; one that goes does not end it', () => {
     const { tracker, told } = aTracker();
     tracker.observe(aPod({ web: running() }, { annotation: null }));
@@ -192,17 +201,22 @@ test('whatever part of a life is seen, in looks that never go back: started at m
     fc.property(life, (looks) => {
       const { tracker, changes } = aTracker();
       let instance = 1;
+      let uid = 1;
       for (const { restart, state, annotated, gone } of looks) {
         instance += restart;
         const last = instance > 1 ? { lastState: exited(0, instance - 1).state } : {};
         const status = { waiting: waiting('x', instance), running: running(instance), exited: exited(0, instance) };
         const pod = aPod(
           { web: { ...status[state as keyof typeof status], ...last } },
-          annotated ? {} : { annotation: null },
+          { uid: `u${uid}`, ...(annotated ? {} : { annotation: null }) },
         );
         if (gone) tracker.gone(pod);
         else tracker.observe(pod);
-        if (gone) instance++;
+        if (gone) uid++;
+        if (gone) {
+          instance++;
+          uid++;
+        }
       }
       tracker.close();
       const byInstance = Map.groupBy(

@@ -10,7 +10,8 @@ import { jsonLines, rawRequest } from '../raw-http.ts';
 import { aServer } from './helpers.ts';
 
 test('a stream is a snapshot, the past and then what comes; folded, it is the state', async () => {
-  const { hub, server } = await aServer({ hub: { events: { maxEntries: 15 } } });
+  const { hub, server } = await aServer({ hub: { events: { maxEntries: 25 } } });
+  playBuild(hub, 'zero');
   playBuild(hub, 'one', { failing: true });
   const response = await rawRequest(server.url, '/v3/events');
   playBuild(hub, 'two');
