@@ -17,6 +17,17 @@ export default defineConfig({
       },
       {
         test: {
+          // Needs kubectl; Go too, for client-go (test/foreign/README.md).
+          name: 'foreign',
+          include: ['test/foreign/**/*.test.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        test: {
           // Needs Chromium: /usr/bin/chromium, or the path in CHROMIUM.
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
