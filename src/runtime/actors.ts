@@ -13,6 +13,7 @@ import {
   type ActorRefFrom,
   createActor,
   type InspectionEvent,
+  type Observer,
   type Snapshot,
   type SnapshotFrom,
   type Subscription,
@@ -41,7 +42,8 @@ import {
 export type { GracePolicy } from '../../machines/messages.ts';
 export type { BuildState, ContainerSnapshotView, ContainerState, PodSnapshotView, PodState } from './view.ts';
 
-export type InspectionHandler = (event: InspectionEvent) => void;
+/** What `createActor` takes: a function, or an observer such as `inspector.inspect` of @statelyai/inspect. */
+export type InspectionHandler = Observer<InspectionEvent> | ((event: InspectionEvent) => void);
 
 /** A container that the build knows of. Others in the pod are seen and decide nothing. */
 export interface ContainerPlan {
