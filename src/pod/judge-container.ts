@@ -44,7 +44,8 @@ export function judgeContainer(look: Look, container: ContainerFacts): Judged {
     identity === 'own'
       ? { container: known, messages: judgeOwn(look, container, status) }
       : judgeOther(look, known, status, identity, container.waitingReason);
-  return { ...judged, messages: [...judged.messages, ...judgeNode(look, container)] };
+  // The verdict last: after it a container is told nothing.
+  return { ...judged, messages: [...judgeNode(look, container), ...judged.messages] };
 }
 
 /** The step's own container. */

@@ -9,12 +9,14 @@ import { VirtualClock } from '../clock.ts';
 import { type Delta, Store } from '../kube/store.ts';
 import { trimEvent, trimPod } from '../pod/trim.ts';
 import type { Pod } from '../pod/types.ts';
-import { BuildActors, type GracePolicy, type StateChange } from '../runtime/actors.ts';
+import { BuildActors, type GracePolicy, type InspectionHandler, type StateChange } from '../runtime/actors.ts';
 import { type Play, type Step, startedAtOnce } from './play.ts';
 import type { PlaceholderImage } from './recording.ts';
 
 export interface ReplayOptions {
   readonly grace?: Partial<GracePolicy>;
+  /** Gets xstate's inspection events of every actor. */
+  readonly inspect?: InspectionHandler;
   /** Told as it happens, with the clock at its moment. */
   readonly onChange?: (pod: ReplayedPod, change: StateChange) => void;
   /** Told after every step, for checks. */
@@ -87,7 +89,7 @@ export class Replay {
         this.#deliver(this.#store.replace(step.items.map(trimPod)));
         break;
       case 'podFrame':
-        this.#deliver(this.#store.apply({ type: step.type, object: trimPod(step.pod) }));
+        this.#frame(step);
         break;
       case 'event':
         for (const { actors } of this.#pods.values()) actors.observeEvent(trimEvent(step.event));
@@ -118,12 +120,13 @@ export class Replay {
     const { name, uid } = pod.metadata;
     const containers = (pod.spec?.containers ?? []).map((container) => container.name);
     const atOnce = wasSeenLate ? [] : startedAtOnce(pod, placeholders);
-    const { grace, onChange } = this.#options;
+    const { grace, inspect, onChange } = this.#options;
     const actors = new BuildActors({
       id: uid,
       containers: containers.map((container) => ({ name: container, atStart: atOnce.includes(container) })),
       clock: this.#clock,
       ...(grace === undefined ? {} : { grace }),
+      ...(inspect === undefined ? {} : { inspect }),
     });
     const replayed: ReplayedPod = { name, uid, containers, actors };
     this.#pods.set(uid, replayed);
@@ -133,6 +136,15 @@ export class Replay {
       placeholderImages: placeholders.map(({ image }) => image),
       sigtermCode: sigtermCodeOf(pod, placeholders),
     });
+  }
+
+  /** A recording with holes may bring the end of a pod that it has never shown. */
+  #frame({ type, pod }: Extract<Step, { kind: 'podFrame' }>): void {
+    const object = trimPod(pod);
+    const deltas = this.#store.apply({ type, object });
+    this.#deliver(deltas);
+    const isUnknown = type === 'DELETED' && deltas.length === 0;
+    if (isUnknown) this.#pods.get(object.metadata.uid)?.actors.observeGone(object, true);
   }
 
   #deliver(deltas: readonly Delta<Pod>[]): void {

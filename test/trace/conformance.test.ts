@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { playOf } from '../../src/trace/play.ts';
 import { replay } from '../../src/trace/replay.ts';
+import { watchInvariants } from '../helpers/invariants.ts';
 import { allTraces, compare } from '../helpers/traces.ts';
 
 const traces = allTraces();
 
 describe('a replay of a real cluster gives each container its true verdict', () => {
   test.each(traces.map((trace) => [`${trace.set}/${trace.scenario}`, trace] as const))('%s', (_name, trace) => {
-    const rows = compare(trace.expected, replay(playOf(trace.load())));
+    const invariants = watchInvariants();
+    const rows = compare(trace.expected, replay(playOf(trace.load()), { inspect: invariants.inspect }));
     expect(rows.filter(({ isRight }) => !isRight)).toEqual([]);
+    expect(invariants.breaches).toEqual([]);
+    expect(invariants.checked).toBeGreaterThan(0);
   });
 
   test('there are recordings, and each expectation names a container', () => {
