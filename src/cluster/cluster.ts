@@ -61,6 +61,8 @@ export interface ClusterOptions {
   /** With any token given, requests need one; a user without rights in Roles may do nothing. */
   readonly tokens?: readonly TokenUser[];
   readonly nodeName?: string;
+  /** What the node offers. Default 64 CPUs, 256Gi. */
+  readonly nodeCapacity?: { readonly cpu: string; readonly memory: string };
   /** Those that differ from the back-end's own. */
   readonly timings?: Partial<Timings>;
   /** The source of all chance: names, jitter, order of kills. */
@@ -96,6 +98,10 @@ export interface EmbeddedCluster {
 
 /** As most images set it. */
 const containerPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** From the block for documentation: nothing is there. */
+const nodeAddress = '192.0.2.2';
+const defaultCapacity = { cpu: '64', memory: '256Gi' };
 
 /** etcd forgets what is older, in one go every so often. */
 const compactionPeriodMs = 300_000;
@@ -254,7 +260,7 @@ class Cluster implements EmbeddedCluster {
       ...this.#partOptions('kubelet'),
       runtime,
       restarted,
-      node: { name: this.#nodeName, address: '192.0.2.2', cpu: '64', memory: '256Gi' },
+      node: { name: this.#nodeName, address: nodeAddress, ...(this.#options.nodeCapacity ?? defaultCapacity) },
     });
     await this.#kubelet.start();
   }

@@ -26,6 +26,8 @@ export interface Profile {
   readonly backOffMessageDetail: boolean;
   /** The runtime's state is read again right after a sync that changed something (1.36). */
   readonly relistAfterSync: boolean;
+  /** A sync that met a restart back-off is repeated when that ends, not after the usual 10 to 15 s (1.35). */
+  readonly retriesAtBackOffEnd: boolean;
   /** `PodReadyToStartContainers` is written as soon as the sandbox is up, not with the next sync (1.36). */
   readonly sandboxReadyAtOnce: boolean;
   /** The reason beside `PodReadyToStartContainers=False` (1.37). */
@@ -56,6 +58,7 @@ const v136: Profile = {
   pulledAccessText: true,
   backOffMessageDetail: true,
   relistAfterSync: true,
+  retriesAtBackOffEnd: true,
   sandboxReadyAtOnce: true,
   sandboxNotReadyReason: undefined,
   podResources: true,
@@ -82,6 +85,7 @@ const v134: Profile = {
   minor: '34',
   gitVersion: 'v1.34.4',
   restartRules: false,
+  retriesAtBackOffEnd: false,
   namelessEvents: false,
   pulledAccessText: false,
   forgetsLastState: true,

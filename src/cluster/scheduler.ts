@@ -8,7 +8,7 @@ import type { Profile } from './profile.ts';
 import { parseQuantity } from './quantity.ts';
 import type { Random } from './random.ts';
 import { texts } from './texts.ts';
-import { microTimestamp, timestamp } from './times.ts';
+import { eventSuffix, microTimestamp, timestamp } from './times.ts';
 import type { Timings } from './timings.ts';
 import type { ApiObject, PodCondition, PodObject } from './types.ts';
 
@@ -157,7 +157,7 @@ export class Scheduler {
     await client.send('POST', `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
       kind: 'Event',
       apiVersion: 'events.k8s.io/v1',
-      metadata: { name: `${name}.${Math.floor(now).toString(16)}${random.hex(5)}`, namespace },
+      metadata: { name: `${name}.${eventSuffix(now, random.integer(0, 999_999))}`, namespace },
       eventTime: microTimestamp(now),
       reportingController: 'default-scheduler',
       reportingInstance: 'default-scheduler-podwright',

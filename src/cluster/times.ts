@@ -16,3 +16,8 @@ export function nanoTimestamp(ns: bigint): string {
   const rest = (ns % 1_000_000_000n).toString().padStart(9, '0');
   return `${new Date(ms).toISOString().slice(0, 19)}.${rest}Z`;
 }
+
+/** The suffix of an Event's name: its time in nanoseconds, in hex. `salt`, below a million, keeps names apart. */
+export function eventSuffix(ms: number, salt: number): string {
+  return (BigInt(Math.floor(ms)) * 1_000_000n + BigInt(salt)).toString(16);
+}

@@ -37,11 +37,11 @@ export interface Timings {
 
 /** Medians of the recordings (kubernetes.md §0.1, §7). */
 export const measuredTimings: Timings = {
-  bindMs: [2, 5],
+  bindMs: [1, 3],
   relistMs: 1_000,
   tickMs: 1_000,
   earlyRelistMs: [3, 8],
-  statusLagMs: [2, 5],
+  statusLagMs: [4, 12],
   eventLagMs: [1, 3],
   sandboxMs: [70, 120],
   createMs: [6, 30],

@@ -36,22 +36,22 @@ const pullTexts: Readonly<Record<ContainerdVersion, PullTexts>> = {
   },
 };
 
-const noSuchCommand =
+const noSuchFile =
   'failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "/nope": stat /nope: no such file or directory';
 
 const quick = [5, 20] as const;
-const shell = [2, 8] as const;
+const shell = [40, 90] as const;
+const nothing = [10, 25] as const;
 
 /** What the lab's images do when their own command runs. */
 const ownLives: Readonly<Record<string, LifeScript>> = {
   step: { runs: [1_005, 1_030], output: [{ at: 3, text: 'hello\n' }] },
   next: { runs: shell, output: [{ at: 2, text: 'next\n' }] },
-  quiet: { runs: shell },
+  quiet: { runs: nothing },
   exit: { runs: shell, exitCode: 1, exitCodeFrom: 'CODE', output: [{ at: 1, text: 'leaving\n' }] },
   forever: { runs: 'forever', onTerm: { exitCode: 9, after: [10, 100] } },
   stubborn: { runs: 'forever' },
   hungry: { runs: [80, 200], exitCode: 137, reason: 'OOMKilled' },
-  nosuch: { startError: noSuchCommand },
   chatty: {
     runs: 2_100,
     output: [{ at: 2, text: 'line {n}\n', times: 400, every: 5 }],
@@ -61,27 +61,28 @@ const ownLives: Readonly<Record<string, LifeScript>> = {
 
 export function labImages(containerd: ContainerdVersion = '1.6'): readonly ImageScript[] {
   const texts = pullTexts[containerd];
+  const own = { ...ownLives, nosuch: noSuchCommand(containerd) };
   const registry = (repository: string, fails: string, takes: readonly [number, number] = quick): ImageScript => ({
     image: `localhost:5000/${repository}`,
     pulls: [{ takes, fails }],
   });
   return [
-    ...Object.entries(ownLives).map(([name, life]) => ({ image: `lab.local/${name}:1`, present: true, life })),
-    { image: 'localhost:5000/slow/*', fresh: true, pulls: [{ takes: [20_090, 20_150] }], life: { runs: shell } },
+    ...Object.entries(own).map(([name, life]) => ({ image: `lab.local/${name}:1`, present: true, life })),
+    { image: 'localhost:5000/slow/*', fresh: true, pulls: [{ takes: [20_090, 20_150] }], life: { runs: nothing } },
     {
       image: 'localhost:5000/flaky/*',
       fresh: true,
       // Three refusals are one failed pull: the runtime asks several times.
       pulls: [{ takes: quick, fails: texts.status('503 Service Unavailable') }, { takes: [110, 140] }],
-      life: { runs: shell },
+      life: { runs: nothing },
     },
     registry('unauth/*', texts.unauthorized),
     registry('denied/*', texts.status('403 Forbidden')),
     registry('ratelimit/*', texts.status('429 Too Many Requests')),
     registry('broken/*', texts.status('500 Internal Server Error')),
     { image: 'localhost:5000/hang/*', pulls: [{ takes: 600_000, fails: texts.status('504 Gateway Timeout') }] },
-    { image: 'localhost:5000/big/*', bytes: 31_104_792, pulls: [{ takes: [200, 310] }], life: { runs: shell } },
-    ...Object.entries(ownLives).map(([name, life]) => ({
+    { image: 'localhost:5000/big/*', bytes: 31_104_792, pulls: [{ takes: [200, 310] }], life: { runs: nothing } },
+    ...Object.entries(own).map(([name, life]) => ({
       image: `localhost:5000/${name}:1`,
       pulls: [{ takes: [90, 140] as const }],
       life,
@@ -116,7 +117,7 @@ const commandLives: Readonly<Record<string, LifeScript>> = {
   'exit 1': { runs: shell, exitCode: 1 },
   'exit 2': { runs: shell, exitCode: 2 },
   'exit 6': { runs: shell, exitCode: 6 },
-  'sh -c "kill -9 \\$\\$"; exit $?': { runs: shell, exitCode: 137 },
+  'sh -c "kill -9 \\$\\$"; exit $?': { runs: [60, 200], exitCode: 137 },
   'echo why > /dev/termination-log; exit 4': { runs: shell, exitCode: 4, message: 'why\n' },
   [`trap "exit 0" TERM; ${loop}`]: trapped(0),
   [`trap "exit 9" TERM; ${loop}`]: trapped(9),
@@ -126,10 +127,13 @@ const commandLives: Readonly<Record<string, LifeScript>> = {
   'trap "exit 0" TERM; sleep infinity & wait': { runs: 'forever', onTerm: { exitCode: 0 } },
   'x=$(yes | head -c 200000000); echo done': { runs: [80, 200], exitCode: 137, reason: 'OOMKilled' },
   'dd if=/dev/zero of=/v/x bs=1M count=20; sleep 300': { runs: 300_000, overfills: 'v' },
-  '/nope': { startError: noSuchCommand },
 };
 
-export const labLives: readonly MatchedLife[] = Object.entries(commandLives).map(([command, life]) => ({
-  ...life,
-  match: { command },
-}));
+export function labLives(containerd: ContainerdVersion = '1.6'): readonly MatchedLife[] {
+  const all = { ...commandLives, '/nope': noSuchCommand(containerd) };
+  return Object.entries(all).map(([command, life]) => ({ ...life, match: { command } }));
+}
+
+function noSuchCommand(containerd: ContainerdVersion): LifeScript {
+  return { startError: containerd === '1.6' ? `${noSuchFile}: unknown` : noSuchFile };
+}

@@ -6,7 +6,7 @@ import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
 import { readyCondition } from '../kubelet/node.ts';
 import type { Random } from '../random.ts';
 import { texts } from '../texts.ts';
-import { timestamp } from '../times.ts';
+import { eventSuffix, timestamp } from '../times.ts';
 import type { ApiObject, PodCondition, PodObject } from '../types.ts';
 import type { ControllerOptions } from './controllers.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -158,7 +158,7 @@ export class NodeController {
       await this.#client.send('POST', `/api/v1/namespaces/${namespace}/events`, {
         kind: 'Event',
         apiVersion: 'v1',
-        metadata: { name: `${name}.${Math.floor(clock.now()).toString(16)}${this.#random.hex(5)}`, namespace },
+        metadata: { name: `${name}.${eventSuffix(clock.now(), this.#random.integer(0, 999_999))}`, namespace },
         involvedObject: { kind: 'Pod', namespace, name, ...about },
         reason,
         message,

@@ -3,6 +3,7 @@ import { type Clock, sleep, type Timer } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import type { LogAnswer, LogOptions, NodeApi } from '../api/context.ts';
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
+import { equal } from '../json.ts';
 import type { Profile } from '../profile.ts';
 import { parseQuantity } from '../quantity.ts';
 import type { Random } from '../random.ts';
@@ -46,7 +47,8 @@ const crashLongestMs = 300_000;
 export class Kubelet implements NodeApi {
   readonly #options: KubeletOptions;
   readonly #workers = new Map<string, PodWorker>();
-  readonly #due = new Map<string, number[]>();
+  /** When a pod is to be synced again though nothing happened: one time each, the last one asked for. */
+  readonly #due = new Map<string, number>();
   readonly #pods: ListWatch;
   readonly #relist: Relist;
   readonly #statuses: StatusManager;
@@ -63,7 +65,7 @@ export class Kubelet implements NodeApi {
       client,
       path: '/api/v1/pods',
       fieldSelector: `spec.nodeName=${node.name}`,
-      onChange: (object, change) => this.#changed(object as PodObject, change),
+      onChange: (object, change, old) => this.#changed(object as PodObject, change, old as PodObject | undefined),
     });
     this.#relist = new Relist({
       clock,
@@ -112,6 +114,7 @@ export class Kubelet implements NodeApi {
     this.#startTicking();
     this.#pods.start();
     await this.#pods.synced;
+    this.#endOrphans();
   }
 
   /** As `kill -9` of the kubelet: containers go on, everything it had in memory is gone. */
@@ -162,6 +165,15 @@ export class Kubelet implements NodeApi {
     });
   }
 
+  /** Containers of pods that went while no kubelet looked. */
+  #endOrphans(): void {
+    for (const pod of this.#options.runtime.pods()) {
+      if (this.#stopped || this.#workers.has(pod.metadata.uid)) continue;
+      this.#work(pod);
+      this.#workers.get(pod.metadata.uid)?.removed(pod);
+    }
+  }
+
   async #register(): Promise<void> {
     const { client, node, profile, clock } = this.#options;
     const object = nodeObject(node, profile, clock.now());
@@ -194,30 +206,28 @@ export class Kubelet implements NodeApi {
 
   #wakeDue(): void {
     const now = this.#options.clock.now();
-    for (const [uid, times] of [...this.#due]) {
-      const later = times.filter((time) => time > now);
-      if (later.length === times.length) continue;
-      if (later.length === 0) this.#due.delete(uid);
-      else this.#due.set(uid, later);
-      this.#workers.get(uid)?.wake();
+    const due = new Set([...this.#due].flatMap(([uid, time]) => (time <= now ? [uid] : [])));
+    for (const uid of due) this.#due.delete(uid);
+    for (const [uid, worker] of this.#workers) {
+      if (due.has(uid) || worker.isOverDeadline) worker.wake();
     }
   }
 
   #relisted(uid: string): void {
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
-    // The records of an evicted pod's dead containers are cleaned up at once.
-    if (worker.isEvicted && worker.mayRun) this.#options.runtime.removeDead(uid, 'none');
+    // After the view was taken: of dead instances one a container is kept, of an evicted pod none.
+    this.#options.runtime.removeDead(uid, worker.isEvicted && worker.mayRun ? 'none' : 'newest');
     worker.wake();
   }
 
-  #changed(pod: PodObject, change: 'added' | 'updated' | 'deleted'): void {
+  #changed(pod: PodObject, change: 'added' | 'updated' | 'deleted', old: PodObject | undefined): void {
     if (this.#stopped) return;
     const { uid } = pod.metadata;
     const worker = this.#workers.get(uid);
     if (change === 'deleted') worker?.removed(pod);
     else if (worker === undefined) this.#admit(pod);
-    else if (change === 'updated') worker.update(pod);
+    else if (old === undefined || differs(pod, old)) worker.update(pod);
   }
 
   #admit(pod: PodObject): void {
@@ -244,9 +254,7 @@ export class Kubelet implements NodeApi {
       starter: this.#starter,
       hostIP: node.address,
       record: (event) => this.#events.record(event),
-      wakeAfter: (delayMs) => {
-        this.#due.set(uid, [...(this.#due.get(uid) ?? []), clock.now() + delayMs]);
-      },
+      wakeAfter: (delayMs) => void this.#due.set(uid, clock.now() + delayMs),
       onFinished: () => void this.#forget(uid),
     });
     this.#workers.set(uid, worker);
@@ -299,4 +307,13 @@ export class Kubelet implements NodeApi {
       ...(pod.status.qosClass !== undefined && { qosClass: pod.status.qosClass }),
     });
   }
+}
+
+/** Whether there is something to do for the worker; a status is the kubelet's own word come back. */
+function differs(next: PodObject, old: PodObject): boolean {
+  const read = ({ spec, metadata }: PodObject): object => {
+    const { labels, annotations, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+    return { spec, labels, annotations, deletionTimestamp, deletionGracePeriodSeconds };
+  };
+  return !equal(read(next), read(old));
 }

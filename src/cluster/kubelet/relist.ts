@@ -16,8 +16,8 @@ export interface RelistOptions {
 export class Relist {
   readonly #options: RelistOptions;
   #views = new Map<string, readonly InstanceView[]>();
-  /** Of each pod, what a change of which its worker is to know of. */
-  #summaries = new Map<string, string>();
+  /** Of each pod, what was so already; what only went away does not count. */
+  #facts = new Map<string, ReadonlySet<string>>();
   #readAt = Number.NEGATIVE_INFINITY;
   readonly #waiting = new Set<{ readonly after: number; readonly resolve: () => void }>();
   #timer: Timer | undefined;
@@ -58,13 +58,14 @@ export class Relist {
 
   #read(): void {
     const { runtime, clock, onChange } = this.#options;
-    const before = this.#summaries;
+    const before = this.#facts;
     const uids = runtime.podUids();
     this.#views = new Map(uids.map((uid) => [uid, runtime.list(uid)]));
-    this.#summaries = new Map(uids.map((uid) => [uid, this.#summary(uid)]));
+    this.#facts = new Map(uids.map((uid) => [uid, this.#factsOf(uid)]));
     this.#readAt = clock.now();
-    for (const uid of new Set([...before.keys(), ...uids])) {
-      if (before.get(uid) !== this.#summaries.get(uid)) onChange(uid);
+    for (const [uid, facts] of this.#facts) {
+      const known = before.get(uid);
+      if ([...facts].some((fact) => known?.has(fact) !== true)) onChange(uid);
     }
     for (const waiter of [...this.#waiting]) {
       if (this.#readAt <= waiter.after) continue;
@@ -73,8 +74,9 @@ export class Relist {
     }
   }
 
-  #summary(uid: string): string {
+  #factsOf(uid: string): ReadonlySet<string> {
     const instances = this.view(uid).map(({ id, state }) => `${id}:${state}`);
-    return [...instances, this.#options.runtime.sandbox(uid)?.ready ?? ''].join(' ');
+    const sandbox = this.#options.runtime.sandbox(uid)?.ready;
+    return new Set([...instances, ...(sandbox === undefined ? [] : [`sandbox:${sandbox}`])]);
   }
 }

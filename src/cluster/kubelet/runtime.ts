@@ -44,6 +44,8 @@ export interface Instance {
 export type InstanceView = Readonly<Instance>;
 
 export interface Sandbox {
+  /** As it was when the sandbox was made. */
+  readonly pod: PodObject;
   readonly ip: string;
   /** False once it was stopped, or died. */
   ready: boolean;
@@ -85,11 +87,11 @@ export class ContainerRuntime {
     return this.#sandboxes.get(uid);
   }
 
-  async createSandbox(uid: string): Promise<Sandbox> {
+  async createSandbox(pod: PodObject): Promise<Sandbox> {
     await this.#pass(this.#options.timings.sandboxMs);
     this.#addresses += 1;
-    const sandbox = { ip: `10.88.${(this.#addresses >> 8) & 255}.${this.#addresses & 255}`, ready: true };
-    this.#sandboxes.set(uid, sandbox);
+    const sandbox = { pod, ip: `10.88.${(this.#addresses >> 8) & 255}.${this.#addresses & 255}`, ready: true };
+    this.#sandboxes.set(pod.metadata.uid, sandbox);
     return sandbox;
   }
 
@@ -172,6 +174,11 @@ export class ContainerRuntime {
     return (this.#instances.get(uid) ?? []).map((instance) => ({ ...instance }));
   }
 
+  /** Those that have or had a sandbox here. */
+  pods(): readonly PodObject[] {
+    return [...this.#sandboxes.values()].map(({ pod }) => pod);
+  }
+
   podUids(): readonly string[] {
     return [...new Set([...this.#instances.keys(), ...this.#sandboxes.keys()])];
   }
@@ -184,15 +191,14 @@ export class ContainerRuntime {
     return undefined;
   }
 
-  /** Keeps the newest dead instance of each container, or none. */
-  removeDead(uid: string, kept: 'newest' | 'newestTwo' | 'none'): void {
+  /** Cleans up dead instances, but for the newest dead one of each container. */
+  removeDead(uid: string, kept: 'newest' | 'none'): void {
     const instances = this.#instances.get(uid) ?? [];
-    const count = { newest: 1, newestTwo: 2, none: 0 }[kept];
-    const left = instances.filter((instance) => {
-      const later = instances.slice(instances.indexOf(instance) + 1).filter(({ name }) => name === instance.name);
-      return instance.state !== 'exited' || later.length < count;
-    });
-    this.#instances.set(uid, left);
+    const newestDead = new Map(instances.filter(isExited).map((instance) => [instance.name, instance]));
+    const left = instances.filter(
+      (instance) => !isExited(instance) || (kept === 'newest' && newestDead.get(instance.name) === instance),
+    );
+    if (left.length < instances.length) this.#instances.set(uid, left);
   }
 
   async removePod(uid: string): Promise<void> {
@@ -251,4 +257,8 @@ export class ContainerRuntime {
     this.#lastNs = now > this.#lastNs ? now : this.#lastNs + 1n;
     return this.#lastNs;
   }
+}
+
+function isExited({ state }: Instance): boolean {
+  return state === 'exited';
 }

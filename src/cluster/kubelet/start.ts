@@ -30,6 +30,8 @@ export interface StartTry {
   /** The newest instance in the view with which the sync began. */
   readonly newest: InstanceView | undefined;
   readonly restartCount: number;
+  /** The kubelet is gone: whatever step was under way, no further one is taken. */
+  readonly isStopped: () => boolean;
   readonly record: Record;
 }
 
@@ -44,6 +46,7 @@ export async function startContainer(options: StarterOptions, attempt: StartTry)
   if (waiting !== undefined) return waiting;
   const { pod, container, record } = attempt;
   const imageError = await options.images.ensure(pod, container, record);
+  if (attempt.isStopped()) return {};
   if (imageError !== undefined) {
     record('Warning', 'Failed', texts.error(imageError.reason));
     return { error: imageError };
@@ -78,6 +81,7 @@ async function createAndStart(options: StarterOptions, attempt: StartTry): Promi
     const environment = await reader.variables(container, podIP, hostIP);
     const volumes = await reader.volumes();
     const instance = await runtime.create(pod, container, restartCount);
+    if (attempt.isStopped()) return {};
     record('Normal', 'Created', texts.created(container.name, profile));
     const expanded = {
       ...container,

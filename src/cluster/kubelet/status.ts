@@ -201,8 +201,13 @@ function podResources({ spec }: PodObject): Pick<PodStatus, 'resources' | 'alloc
   return only === undefined ? { resources: {} } : { ...resourcesOf(only) };
 }
 
-/** What the status manager does to a pod that is over: no container may stay open. */
+/**
+ * What the status manager does to a pod that is over: no container stays open. Those that never had their turn, because
+ * the pod was not initialized, stay waiting.
+ */
 export function closedStatus(status: PodStatus): PodStatus {
+  const initialized = status.conditions?.some(({ type, status: value }) => type === 'Initialized' && value === 'True');
+  if (initialized !== true) return status;
   const close = (one: ContainerStatus): ContainerStatus =>
     one.state.terminated !== undefined
       ? one

@@ -4,7 +4,7 @@
  * A status is made only at the start of a sync; kills, pulls and starts run inside it, and nothing interrupts them, not
  * even the pod's deletion. Updates that come meanwhile are merged: the latest wins, an end is never forgotten.
  */
-import type { Clock, Timer } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import type { Profile } from '../profile.ts';
 import type { Random } from '../random.ts';
@@ -56,7 +56,6 @@ export class PodWorker {
   #lastSyncEnd: number | undefined;
   #startTime: number;
   readonly #startErrors = new Map<string, StartError>();
-  #deadline: Timer | undefined;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -79,15 +78,20 @@ export class PodWorker {
     return this.#verdict?.reason === 'Evicted';
   }
 
+  /** Looked at with every tick, and with every sync. */
+  get isOverDeadline(): boolean {
+    const seconds = this.#pod.spec.activeDeadlineSeconds;
+    if (seconds === undefined || this.#stage !== 'syncing') return false;
+    return this.#options.clock.now() - this.#startTime >= seconds * 1000;
+  }
+
   start(): void {
-    this.#armDeadline();
     void this.#run();
     this.wake();
   }
 
   update(pod: PodObject): void {
     this.#pod = pod;
-    this.#armDeadline();
     if (this.#stage === 'finished') this.#options.statuses.nudge(pod.metadata.uid);
     else this.wake();
   }
@@ -116,7 +120,6 @@ export class PodWorker {
   /** Ends the loop where it stands, as the death of the kubelet does; containers go on. */
   stop(): void {
     this.#stopped = true;
-    this.#deadline?.cancel();
     this.#wake?.();
   }
 
@@ -176,7 +179,7 @@ export class PodWorker {
       this.#options.wakeAfter(0);
       return;
     }
-    if (this.#deadlineLeft() === 0) {
+    if (this.isOverDeadline) {
       this.#exceedDeadline();
       return;
     }
@@ -189,9 +192,9 @@ export class PodWorker {
     if (actions.createSandbox) await this.#createSandbox(pod, view);
     const killed = actions.kill.length > 0;
     for (const container of random.shuffle(actions.kill)) await this.#killChanged(pod, container, view);
-    const failed = await this.#startAll(pod, actions.start, view);
+    const retryMs = await this.#startAll(pod, actions.start, view);
     if (this.#stopped) return;
-    if (failed) this.#retry();
+    if (retryMs !== undefined) this.#options.wakeAfter(retryMs);
     else {
       if (killed || actions.start.length > 0) this.#relistSoon();
       this.#options.wakeAfter(random.duration(timings.resyncMs));
@@ -200,7 +203,7 @@ export class PodWorker {
 
   async #createSandbox(pod: PodObject, view: readonly InstanceView[]): Promise<void> {
     const { runtime, profile, statuses } = this.#options;
-    await runtime.createSandbox(pod.metadata.uid);
+    await runtime.createSandbox(pod);
     if (profile.sandboxReadyAtOnce && !this.#stopped) statuses.set(pod, this.#status(pod, view, false));
   }
 
@@ -211,33 +214,49 @@ export class PodWorker {
     await this.#options.runtime.stop(running, this.#specGrace(pod));
   }
 
-  /** An error of one does not keep the others from starting. */
-  async #startAll(pod: PodObject, containers: readonly Container[], view: readonly InstanceView[]): Promise<boolean> {
+  /**
+   * An error of one does not keep the others from starting. Gives the time after which what failed is to be tried again;
+   * undefined when nothing failed.
+   */
+  async #startAll(
+    pod: PodObject,
+    containers: readonly Container[],
+    view: readonly InstanceView[],
+  ): Promise<number | undefined> {
+    const { random, timings, profile, starter } = this.#options;
     let failed = false;
+    let backOffMs = Number.POSITIVE_INFINITY;
     for (const container of containers) {
-      if (this.#stopped) return failed;
+      if (this.#stopped) return undefined;
       const newest = view.filter(({ name }) => name === container.name).at(-1);
-      const old = this.#options.statuses.get(pod.metadata.uid);
-      const known = [...(old?.containerStatuses ?? []), ...(old?.initContainerStatuses ?? [])];
-      const shown = known.find(({ name }) => name === container.name);
-      const lost =
-        newest === undefined && (shown?.lastState.terminated !== undefined || shown?.containerID !== undefined);
-      const restartCount = newest !== undefined ? newest.restartCount + 1 : (shown?.restartCount ?? 0) + (lost ? 1 : 0);
-      const { error, retryMs } = await startContainer(this.#options.starter, {
+      const { error, retryMs } = await startContainer(starter, {
         pod,
         container,
         newest,
-        restartCount,
+        restartCount: this.#nextRestartCount(pod, container, newest),
+        isStopped: () => this.#stopped,
         record: (type, reason, message) => this.#record(container, type, reason, message),
       });
-      if (error === undefined) this.#startErrors.delete(container.name);
-      else {
-        failed = true;
-        this.#startErrors.set(container.name, error);
-        if (retryMs !== undefined) this.#options.wakeAfter(retryMs * this.#options.random.between(1, 1.5));
+      if (error === undefined) {
+        this.#startErrors.delete(container.name);
+        continue;
       }
+      failed = true;
+      this.#startErrors.set(container.name, error);
+      backOffMs = Math.min(backOffMs, retryMs ?? Number.POSITIVE_INFINITY);
     }
-    return failed;
+    if (!failed) return undefined;
+    const early = profile.retriesAtBackOffEnd && Number.isFinite(backOffMs);
+    return early ? backOffMs * random.between(1, 1.5) : random.duration(timings.retryMs);
+  }
+
+  #nextRestartCount(pod: PodObject, { name }: Container, newest: InstanceView | undefined): number {
+    if (newest !== undefined) return newest.restartCount + 1;
+    const old = this.#options.statuses.get(pod.metadata.uid);
+    const statuses = [...(old?.containerStatuses ?? []), ...(old?.initContainerStatuses ?? [])];
+    const shown = statuses.find((status) => status.name === name);
+    const lost = shown?.lastState.terminated !== undefined || shown?.containerID !== undefined;
+    return (shown?.restartCount ?? 0) + (lost ? 1 : 0);
   }
 
   async #terminate(): Promise<void> {
@@ -255,7 +274,7 @@ export class PodWorker {
   }
 
   async #finish(): Promise<void> {
-    const { relist, runtime, statuses, clock, timings, random } = this.#options;
+    const { relist, statuses, clock, timings, random } = this.#options;
     const pod = this.#pod;
     const { uid } = pod.metadata;
     const before = statuses.get(uid);
@@ -265,7 +284,6 @@ export class PodWorker {
     if (this.#stopped) return;
     statuses.finish(pod);
     this.#stage = 'finished';
-    runtime.removeDead(uid, 'newestTwo');
     if (this.#gone) this.#options.onFinished();
   }
 
@@ -333,19 +351,6 @@ export class PodWorker {
     const init = this.#pod.spec.initContainers?.some(({ name }) => name === container.name) ?? false;
     const fieldPath = `spec.${init ? 'initContainers' : 'containers'}{${container.name}}`;
     if (!this.#stopped) this.#options.record({ pod: this.#first, fieldPath, type, reason, message });
-  }
-
-  #deadlineLeft(): number | undefined {
-    const seconds = this.#pod.spec.activeDeadlineSeconds;
-    if (seconds === undefined) return undefined;
-    return Math.max(0, this.#startTime + seconds * 1000 - this.#options.clock.now());
-  }
-
-  #armDeadline(): void {
-    this.#deadline?.cancel();
-    const leftMs = this.#deadlineLeft();
-    if (leftMs === undefined || !this.mayRun || this.#verdict !== undefined) return;
-    this.#deadline = this.#options.clock.schedule(leftMs, () => this.#options.wakeAfter(0));
   }
 
   /** Within a sync: the status says so at once, the containers end in the next step. */

@@ -37,7 +37,7 @@ function inStream(
 
 /** Free are the place of the scheduler's Events (another writer) and the order of stops that go on at the same time. */
 function ordered(events: readonly string[]): readonly string[] {
-  const fromScheduler = (text: string): boolean => /\| (Scheduled|FailedScheduling) \|/.test(text);
+  const fromScheduler = (text: string): boolean => /^ADDED \| (Scheduled|FailedScheduling) \|/.test(text);
   const others = events.filter((text) => !fromScheduler(text));
   const result: string[] = [...events.filter(fromScheduler)];
   let kills: string[] = [];

@@ -5,17 +5,20 @@ import { VirtualClock } from '../../../src/clock.ts';
 import { type ContainerdVersion, labImages, labLives } from '../../../src/cluster/backend/lab.ts';
 import { type EmbeddedCluster, startCluster } from '../../../src/cluster/index.ts';
 import { passTime, passTimeUntil, settled } from '../../../src/cluster/virtual-time.ts';
-import type { Action, Frame, Line, RecordingSet } from './recording.ts';
-import { signature } from './signature.ts';
+import { type Action, type Frame, framesOf, isControl, type Line, type RecordingSet } from './recording.ts';
+import { changes, signature } from './signature.ts';
 
 export interface Played {
-  readonly frames: readonly Frame[];
+  readonly frames: readonly (Frame & { readonly t: number })[];
   /** Answers that differ from the recorded ones. */
   readonly wrongAnswers: readonly string[];
 }
 
 /** A frame that a wait never brought is not waited for longer than it took then, and this. */
 const patienceMs = 20_000;
+
+/** A recording ends soon after the last thing that happened; here it may happen a little later. */
+const tailMs = 3_000;
 
 /** Frames that came so shortly before an answer may be effects of the request. */
 const effectMs = 60;
@@ -34,7 +37,8 @@ export async function playRecording(set: RecordingSet, lines: readonly Line[], s
     seed,
     namespaces: [namespace],
     images: labImages(containerd),
-    lives: labLives,
+    lives: labLives(containerd),
+    nodeCapacity: { cpu: '2', memory: '24Gi' },
     timings: { nodeGraceMs: 20_000 },
   });
   const player = new Player(cluster, clock, namespace);
@@ -52,7 +56,8 @@ export async function playRecording(set: RecordingSet, lines: readonly Line[], s
 }
 
 class Player {
-  readonly frames: Frame[] = [];
+  readonly frames: (Frame & { readonly t: number })[] = [];
+  #began = 0;
   readonly wrongAnswers: string[] = [];
   readonly #cluster: EmbeddedCluster;
   readonly #clock: VirtualClock;
@@ -69,6 +74,7 @@ class Player {
 
   async play(lines: readonly Line[]): Promise<void> {
     const steps = stepsOf(lines);
+    this.#began = this.#clock.now();
     for (const { anchor, afterMs, line } of steps) {
       const waitMs = patienceMs + (line.t - (anchor?.t ?? 0)) * 1000;
       if (anchor !== undefined) {
@@ -79,7 +85,9 @@ class Player {
       else if (line.kind === 'note') await this.#note(line.data);
     }
     const end = lines.at(-1)?.t ?? 0;
-    await passTime(this.#clock, (end - (steps.at(-1)?.line.t ?? 0)) * 1000 + 5_000);
+    await passTime(this.#clock, (end - (steps.at(-1)?.line.t ?? 0)) * 1000);
+    const wanted = changes(framesOf(lines)).length;
+    await passTimeUntil(this.#clock, tailMs, () => changes(this.frames).length >= wanted);
     this.#stop.abort();
   }
 
@@ -141,7 +149,7 @@ class Player {
   }
 
   #record(frame: Frame): void {
-    this.frames.push(frame);
+    this.frames.push({ ...frame, t: (this.#clock.now() - this.#began) / 1000 });
     const text = signature(frame);
     const { uid } = frame.object.metadata;
     if (frame.resource === 'pods' && this.#last.get(uid) === text) return;
@@ -204,7 +212,7 @@ function stepsOf(lines: readonly Line[]): readonly Step[] {
   const history: { text: string; count: number; t: number; frame: Frame }[] = [];
   let doneAt = 0;
   for (const line of lines) {
-    if (line.kind === 'watch' && line.data.type !== 'BOOKMARK' && line.data.type !== 'ERROR') {
+    if (line.kind === 'watch' && !isControl(line.data)) {
       const text = signature(line.data);
       const { uid } = line.data.object.metadata;
       if (line.data.resource === 'pods' && last.get(uid) === text) continue;
@@ -213,10 +221,11 @@ function stepsOf(lines: readonly Line[]): readonly Step[] {
       history.push({ text, count: seen.get(text) ?? 1, t: line.t, frame: line.data });
     }
     if (line.kind !== 'action' && line.kind !== 'note') continue;
-    const effect = line.kind === 'action' ? effectOf(line.data, line.t, history) : -1;
+    const effect = line.kind === 'action' ? effectOf(line.data, line.t, history, doneAt) : -1;
     const at = effect < 0 ? history.length : effect;
     const sent = Math.min(line.t, history[at]?.t ?? line.t);
-    const anchor = history[at - 1];
+    // Not an Event that only counts on: it is a sign of waiting, not of what was waited for.
+    const anchor = history.slice(0, at).findLast(({ frame }) => frame.resource === 'pods' || frame.type === 'ADDED');
     // Two actions in a row: the second follows the first.
     const from = Math.max(anchor?.t ?? 0, doneAt);
     steps.push({ line, anchor, afterMs: Math.max(0, sent - from) * 1000 });
@@ -226,13 +235,19 @@ function stepsOf(lines: readonly Line[]): readonly Step[] {
 }
 
 /** The frame that first shows what the action did, when it came before the answer. */
-function effectOf(action: Action, t: number, history: readonly { t: number; frame: Frame }[]): number {
+function effectOf(
+  action: Action,
+  t: number,
+  history: readonly { readonly t: number; readonly frame: Frame }[],
+  doneAt: number,
+): number {
+  const name = action.body?.kind === 'Pod' ? action.body.metadata?.name : action.path.split('/')[6];
   return history.findIndex(({ t: seen, frame: { resource, type, object } }) => {
-    if (resource !== 'pods' || (t - seen) * 1000 > effectMs) return false;
-    if (action.method === 'POST' && action.body?.kind === 'Pod') {
-      return type === 'ADDED' && object.metadata.name === action.body.metadata?.name;
-    }
-    if (action.method === 'PATCH') return object.metadata.generation > 1 && object.status.observedGeneration < object.metadata.generation;
+    if (resource !== 'pods' || object.metadata.name !== name) return false;
+    if ((t - seen) * 1000 > effectMs || seen < doneAt) return false;
+    if (action.method === 'POST' && action.body?.kind === 'Pod') return type === 'ADDED';
+    if (action.method === 'PATCH')
+      return object.metadata.generation > 1 && (object.status.observedGeneration ?? 1) < object.metadata.generation;
     if (action.method === 'DELETE') return object.metadata.deletionTimestamp !== undefined;
     return object.status.conditions?.some(({ reason }: { reason?: string }) => reason === 'EvictionByEvictionAPI');
   });

@@ -20,7 +20,11 @@ export interface Action {
 }
 
 export type Line =
-  | { readonly t: number; readonly kind: 'meta'; readonly data: { readonly scenario: string; readonly namespace: string } }
+  | {
+      readonly t: number;
+      readonly kind: 'meta';
+      readonly data: { readonly scenario: string; readonly namespace: string };
+    }
   | { readonly t: number; readonly kind: 'watch'; readonly data: Frame }
   | { readonly t: number; readonly kind: 'action'; readonly data: Action }
   | { readonly t: number; readonly kind: 'note'; readonly data: string }
@@ -44,4 +48,13 @@ export function readRecording(set: RecordingSet, scenario: string): readonly Lin
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Line);
+}
+
+/** Frames about the watch itself, not about an object. */
+export function isControl({ type }: Frame): boolean {
+  return type === 'BOOKMARK' || type === 'ERROR';
+}
+
+export function framesOf(lines: readonly Line[]): readonly Frame[] {
+  return lines.flatMap((line) => (line.kind === 'watch' && !isControl(line.data) ? [line.data] : []));
 }
