@@ -1,6 +1,7 @@
 /** What the command's exit code says, and which error means which. */
 import type { PodwrightError } from '../errors.ts';
 import type { BuildResult } from '../executor/result.ts';
+import { isInterrupted } from './interrupt.ts';
 
 export const exitCodes = {
   succeeded: 0,
@@ -23,6 +24,7 @@ const usageErrors: ReadonlySet<string> = new Set([
 ]);
 
 export function exitCodeOfError(error: PodwrightError): number {
+  if (isInterrupted(error)) return exitCodes.interrupted;
   return usageErrors.has(error.code) ? exitCodes.usage : exitCodes.infrastructure;
 }
 

@@ -3,11 +3,21 @@
  *
  * While a command listens, the process's own reaction (to die at once) is off.
  */
+import { PodwrightError } from '../errors.ts';
 
 export interface Interrupt {
   readonly signal: AbortSignal;
   /** Back to the process's own reaction. */
   stop(): void;
+}
+
+/** The reason that everything which is interrupted ends with. */
+function interrupted(signal: string): PodwrightError {
+  return new PodwrightError('ERR_PODWRIGHT_STOPPED', `interrupted by ${signal}`, { details: { interrupted: true } });
+}
+
+export function isInterrupted(error: PodwrightError): boolean {
+  return error.details['interrupted'] === true;
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -25,7 +35,7 @@ export function listenForInterrupt({ onFirst, onSecond }: InterruptHandlers): In
       onSecond();
       process.exit(130);
     }
-    controller.abort(new Error(name));
+    controller.abort(interrupted(name));
     onFirst();
   };
   for (const name of signals) process.on(name, onSignal);

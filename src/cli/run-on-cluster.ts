@@ -1,6 +1,8 @@
-/** Runs a compiled pipeline on the cluster that the flags name, and shows it. */
+/** Runs a compiled pipeline on the cluster that the flags name, shows it, and writes the reports. */
 import { randomBytes } from 'node:crypto';
+import { isPodwrightError } from '../errors.ts';
 import type { CompiledPipeline } from '../executor/compile.ts';
+import type { ExecutorEvent } from '../executor/events.ts';
 import { execute } from '../executor/execute.ts';
 import type { BuildResult } from '../executor/result.ts';
 import { defaultPlaceholder } from '../pod/start-strategy.ts';
@@ -9,16 +11,23 @@ import { version } from '../version.ts';
 import type { RunFlags } from './commands/run.ts';
 import { type Connection, openCluster } from './connect.ts';
 import { type Interrupt, listenForInterrupt } from './interrupt.ts';
-import type { Reporter } from './output/reporter.ts';
+import type { Reporter, SetupFacts } from './output/reporter.ts';
+import { executeOptions } from './pod-flags.ts';
+import { RecordingReporter } from './report/record.ts';
+import { writeReports } from './report/write.ts';
 import type { Terminal } from './terminal.ts';
 
-export async function runOnCluster(
-  file: string,
-  compiled: CompiledPipeline,
-  flags: RunFlags,
-  reporter: Reporter,
-  terminal: Terminal,
-): Promise<BuildResult> {
+export interface RunRequest {
+  /** As the user named it. */
+  readonly file: string;
+  readonly compiled: CompiledPipeline;
+  readonly flags: RunFlags;
+  readonly reporter: Reporter;
+  readonly terminal: Terminal;
+}
+
+export async function runOnCluster(request: RunRequest): Promise<BuildResult> {
+  const { flags, reporter, terminal } = request;
   // Those that come before the build are part of its first lines.
   const warnings: string[] = [];
   let hasBegun = false;
@@ -29,7 +38,10 @@ export async function runOnCluster(
   let where = 'nothing yet';
   const interrupt = listenForInterrupt({
     onFirst: () => reporter.notice('Canceling the build and removing its pod. Interrupt again to leave at once.'),
-    onSecond: () => terminal.err(`\nLeft at once. Still there: ${where}\n`),
+    onSecond: () => {
+      reporter.close();
+      terminal.err(`\nLeft at once. Still there: ${where}\n`);
+    },
   });
   let connection: Connection | undefined;
   try {
@@ -38,18 +50,17 @@ export async function runOnCluster(
       hasBegun = true;
       where = `pod ${pod} on ${connection?.cluster ?? 'the cluster'}`;
     };
-    return await runBuild({ file, compiled, flags, reporter, connection, warnings, interrupt, onPod });
+    return await runBuild({ ...request, connection, warnings, interrupt, onPod });
+  } catch (error) {
+    // Whatever was under way failed because of it.
+    throw interrupt.signal.aborted && isPodwrightError(error) ? interrupt.signal.reason : error;
   } finally {
     await connection?.close();
     interrupt.stop();
   }
 }
 
-interface BuildContext {
-  readonly file: string;
-  readonly compiled: CompiledPipeline;
-  readonly flags: RunFlags;
-  readonly reporter: Reporter;
+interface BuildContext extends RunRequest {
   readonly connection: Connection;
   readonly warnings: readonly string[];
   readonly interrupt: Interrupt;
@@ -57,34 +68,58 @@ interface BuildContext {
 }
 
 async function runBuild(context: BuildContext): Promise<BuildResult> {
-  const { file, compiled, flags, reporter, connection, warnings, interrupt, onPod } = context;
+  const { compiled, flags, reporter, connection, interrupt, onPod, terminal } = context;
+  const setup = await setupFacts(context);
   const { client, namespace } = connection;
-  const kubernetes = (await client.version()).gitVersion;
-  const placeholder = flags.placeholder ?? defaultPlaceholder;
-  const runtime = await createRuntime({ client, namespace, placeholder });
-  try {
-    reporter.begin({
-      version,
-      cluster: connection.cluster,
-      kubernetes,
+  const runtime = await createRuntime(
+    {
+      client,
       namespace,
-      placeholder: { image: placeholder.image, restartOn: placeholder.restartOn ?? 0 },
-      warnings,
-      file,
-    });
-    return await execute(compiled, {
+      placeholder: flags.placeholder ?? defaultPlaceholder,
+      hostPaths: flags.hostPath ?? [],
+      privilegedImages: flags.privilegedImage ?? [],
+    },
+    { signal: interrupt.signal },
+  );
+  const recorder = flags.report === undefined ? undefined : new RecordingReporter();
+  try {
+    reporter.begin(setup);
+    recorder?.begin(setup);
+    const result = await execute(compiled, {
+      ...executeOptions(flags),
       runtime,
       id: buildId(compiled),
       signal: interrupt.signal,
-      on: (event) => {
+      on: (event: ExecutorEvent) => {
         if (event.type === 'build.prepared') onPod(`${event.namespace}/${event.pod}`);
+        recorder?.event(event);
         reporter.event(event);
       },
     });
+    if (recorder?.record !== undefined) await writeReports(flags.report ?? [], recorder.record, terminal.cwd);
+    return result;
   } finally {
     await runtime.close();
   }
 }
+
+/** Asks the cluster for its version: that is also the first sign of a cluster that cannot be used. */
+async function setupFacts({ file, flags, connection, warnings, interrupt }: BuildContext): Promise<SetupFacts> {
+  const { image, restartOn = 0 } = flags.placeholder ?? defaultPlaceholder;
+  const { gitVersion } = await connection.client.version({ retryForMs: firstContactMs, signal: interrupt.signal });
+  return {
+    version,
+    cluster: connection.cluster,
+    kubernetes: gitVersion,
+    namespace: connection.namespace,
+    placeholder: { image, restartOn },
+    warnings,
+    file,
+  };
+}
+
+/** A person waits: a server that does not answer is told soon. */
+const firstContactMs = 5_000;
 
 /** Unlike any other of this repository. */
 function buildId(compiled: CompiledPipeline): string {

@@ -1,5 +1,6 @@
 /** The outside world of the command line, in one object, so that commands can be run in tests. */
 import { styleText } from 'node:util';
+import { createLogUpdate } from 'log-update';
 
 export interface Terminal {
   /** Results: what a pipe gets. */
@@ -14,8 +15,19 @@ export interface Terminal {
   onResize(listener: () => void): () => void;
   /** In colour where the user wants it: on a terminal, unless NO_COLOR says otherwise. */
   style(style: Style, text: string): string;
+  /** Lines at the end of the output that are written anew; undefined where nothing can be. */
+  openRegion(): LiveRegion | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+}
+
+export interface LiveRegion {
+  /** Replaces what it showed. */
+  update(text: string): void;
+  /** Writes lines that stay, above the region. */
+  print(text: string): void;
+  /** Takes the region away and gives the cursor back. Idempotent. */
+  close(): void;
 }
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
@@ -33,7 +45,20 @@ export function processTerminal(): Terminal {
       return () => stdout.off('resize', listener);
     },
     style: (style, text) => styleText(style, text, { stream: stdout }),
+    openRegion: () => (stdout.isTTY === true && env['TERM'] !== 'dumb' ? openRegion(stdout) : undefined),
     env,
     cwd: process.cwd(),
+  };
+}
+
+function openRegion(stream: NodeJS.WriteStream): LiveRegion {
+  const region = createLogUpdate(stream);
+  return {
+    update: (text) => region(text),
+    print: (text) => region.persist(text.replace(/\n$/, '')),
+    close: () => {
+      region.clear();
+      region.done();
+    },
   };
 }

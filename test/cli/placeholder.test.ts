@@ -30,6 +30,7 @@ async function podwright(args: readonly string[], env: Terminal['env'] = {}): Pr
     width: () => 80,
     onResize: () => () => undefined,
     style: (_, text) => text,
+    openRegion: () => undefined,
     env,
     cwd: folder,
   };

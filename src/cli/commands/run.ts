@@ -6,15 +6,20 @@ import { compile } from '../../executor/compile.ts';
 import { addClusterOptions, type ClusterFlags } from '../cluster-flags.ts';
 import { exitCodeOfBuild, exitCodeOfError } from '../exit-codes.ts';
 import { printError } from '../output/errors.ts';
+import { GithubReporter } from '../output/github.ts';
 import { JsonReporter } from '../output/json.ts';
+import { LiveReporter } from '../output/live.ts';
 import { type LogChoice, PlainReporter } from '../output/plain.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { addPipelineOptions, loadPipeline, type PipelineFlags } from '../pipeline-flags.ts';
+import { addPodOptions, type PodFlags, withResources } from '../pod-flags.ts';
+import { parseReport, type ReportRequest } from '../report/write.ts';
 import type { Terminal } from '../terminal.ts';
 
-export interface RunFlags extends ClusterFlags, PipelineFlags {
+export interface RunFlags extends ClusterFlags, PipelineFlags, PodFlags {
   readonly output: 'pretty' | 'json';
   readonly logs: LogChoice;
+  readonly report?: readonly ReportRequest[];
 }
 
 export function addRunCommand(program: Command, terminal: Terminal): void {
@@ -24,8 +29,9 @@ export function addRunCommand(program: Command, terminal: Terminal): void {
     .description('Run a pipeline and tell how it ended.')
     .addOption(new Option('--output <form>', 'what to write').choices(['pretty', 'json']).default('pretty'))
     .addOption(new Option('--logs <which>', 'whose logs to show').choices(['all', 'failed', 'none']).default('all'))
+    .option('--report <kind=file>', 'write a report, as junit or html; may be repeated', collectReports)
     .addHelpText('after', runHelp);
-  addPipelineOptions(addClusterOptions(command)).action(async (file: string, flags: RunFlags) => {
+  addPodOptions(addPipelineOptions(addClusterOptions(command))).action(async (file: string, flags: RunFlags) => {
     process.exitCode = await runPipeline(file, flags, terminal);
   });
 }
@@ -39,21 +45,27 @@ Exit codes: 0 succeeded, 1 the build failed, 2 a mistake in the file or the flag
 
 Examples:
   podwright run .vela.yml
-  podwright run .vela.yml --kubeconfig ~/.kube/config --namespace builds
+  podwright run .vela.yml --kubeconfig ~/.kube/config --namespace builds --report html=build.html
+  podwright run .vela.yml --event tag --tag v1.0.0 --secret docker_password
   podwright run .vela.yml --output json | tail -n 1
 `;
+
+function collectReports(text: string, before: readonly ReportRequest[] = []): readonly ReportRequest[] {
+  return [...before, parseReport(text)];
+}
 
 /** Gives the exit code. Errors of the user and of the cluster are told here, each in the form that was asked for. */
 async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): Promise<number> {
   const json = flags.output === 'json' ? new JsonReporter(terminal) : undefined;
-  const reporter: Reporter = json ?? new PlainReporter(terminal, { logs: flags.logs });
+  const reporter = json ?? prettyReporter(flags, terminal);
   try {
     const { pipeline, options } = await loadPipeline(file, flags, terminal);
-    const compiled = compile(pipeline, options);
+    const compiled = withResources(compile(pipeline, options), flags);
     // Loaded now: a file with mistakes is told without a client of clusters.
     const { runOnCluster } = await import('../run-on-cluster.ts');
-    return exitCodeOfBuild(await runOnCluster(file, compiled, flags, reporter, terminal));
+    return exitCodeOfBuild(await runOnCluster({ file, compiled, flags, reporter, terminal }));
   } catch (error) {
+    reporter.close();
     if (!isPodwrightError(error)) throw error;
     if (json === undefined) printError(terminal, error);
     else json.fail(error, systemClock.now());
@@ -61,4 +73,11 @@ async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): P
   } finally {
     reporter.close();
   }
+}
+
+function prettyReporter({ logs }: RunFlags, terminal: Terminal): Reporter {
+  if (terminal.env['GITHUB_ACTIONS'] === 'true') return new GithubReporter(terminal);
+  const region = terminal.openRegion();
+  if (region === undefined) return new PlainReporter(terminal, { logs });
+  return new LiveReporter(terminal, region, { logs }, () => systemClock.now());
 }

@@ -1,20 +1,24 @@
 /** For pipes and files: a line for each thing that happens, with the step's name before it; nothing is rewritten. */
 import type { ClusterEvent, ExecutorEvent, HealthChanged, StepLog, StepRef, StepState } from '../../executor/events.ts';
+import type { StepResult } from '../../executor/result.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { initLines } from './init-log.ts';
 import type { Reporter, SetupFacts } from './reporter.ts';
 import { stepName, summaryText } from './summary.ts';
-import { durationText, statusText } from './words.ts';
+import { durationText, gapText, pulledText, statusText } from './words.ts';
 
 export type LogChoice = 'all' | 'failed' | 'none';
 
 export interface PlainOptions {
   readonly logs: LogChoice;
+  /** Whether each state of a step has a line. Default true. */
+  readonly showStates?: boolean;
 }
 
 export class PlainReporter implements Reporter {
-  readonly #terminal: Terminal;
+  readonly #terminal: Pick<Terminal, 'out' | 'style'>;
   readonly #logs: LogChoice;
+  readonly #showStates: boolean;
   readonly #styles = new Map<string, Style>();
   /** Lines of steps whose ending decides whether they are shown. */
   readonly #held = new Map<string, string[]>();
@@ -23,9 +27,10 @@ export class PlainReporter implements Reporter {
   #isWell = true;
   #isClosed = false;
 
-  constructor(terminal: Terminal, options: PlainOptions) {
+  constructor(terminal: Pick<Terminal, 'out' | 'style'>, options: PlainOptions) {
     this.#terminal = terminal;
     this.#logs = options.logs;
+    this.#showStates = options.showStates ?? true;
   }
 
   begin(setup: SetupFacts): void {
@@ -43,19 +48,19 @@ export class PlainReporter implements Reporter {
   event(event: ExecutorEvent): void {
     switch (event.type) {
       case 'build.prepared':
-        if (this.#setup !== undefined)
-          for (const line of initLines(this.#setup, event, this.#terminal)) this.#line(line);
+        if (this.#setup === undefined) return;
+        for (const line of initLines(this.#setup, event, this.#terminal)) this.#line(line);
         return;
-      case 'build.assembled':
-        this.#line(
-          `  pod waits on node ${event.node ?? 'unknown'}${event.retriesPulls === false ? '' : ', failed pulls are tried again'}`,
-        );
+      case 'build.assembled': {
+        const tried = event.retriesPulls === true ? ', failed pulls are tried again' : '';
+        this.#line(`  pod waits on node ${event.node ?? 'unknown'}${tried}`);
         return;
+      }
       case 'build.retried':
         this.#line(`Running again (${event.retry}): ${event.reason}`);
         return;
       case 'step.started':
-        this.#step(event.step, `starting ${event.image}`);
+        if (this.#showStates) this.#step(event.step, `starting ${event.image}`);
         return;
       case 'step.state':
         this.#state(event);
@@ -66,13 +71,9 @@ export class PlainReporter implements Reporter {
       case 'step.skipped':
         this.#step(event.step, `skipped: ${event.reason}`);
         return;
-      case 'step.settled': {
-        const { startedAt, endedAt, status } = event.result;
-        if (this.#logs === 'failed' && (status === 'failed' || status === 'error')) this.#release(event.step);
-        const time = startedAt === null || endedAt === null ? '' : ` after ${durationText(endedAt - startedAt)}`;
-        this.#step(event.step, `${statusText(event.result)}${time}`);
+      case 'step.settled':
+        this.#settled(event.step, event.result);
         return;
-      }
       case 'kube.event':
         this.#clusterEvent(event);
         return;
@@ -88,12 +89,22 @@ export class PlainReporter implements Reporter {
   }
 
   #state({ step, state, outcome }: StepState): void {
+    if (!this.#showStates) return;
     if (state === 'running' && outcome?.outcome === 'running') this.#step(step, 'running');
     if (state === 'pulling') this.#step(step, 'pulling its image');
   }
 
+  #settled(step: StepRef, result: StepResult): void {
+    const { startedAt, endedAt, status } = result;
+    if (this.#logs === 'failed' && (status === 'failed' || status === 'error')) this.#release(step);
+    const time = startedAt === null || endedAt === null ? '' : ` after ${durationText(endedAt - startedAt)}`;
+    this.#step(step, `${statusText(result)}${time}`);
+  }
+
   /** Failures are told in the cluster's words, once; the rest is noise to a reader of a build. */
-  #clusterEvent({ severity, container, message }: ClusterEvent): void {
+  #clusterEvent({ severity, container, reason, message }: ClusterEvent): void {
+    const pulled = pulledText(reason, message);
+    if (pulled !== undefined && container !== null && this.#showStates) this.#line(`[${container}] ${pulled}`);
     const key = `${container}: ${message}`;
     // "Error: ErrImagePull" only repeats the reason of the message before it.
     if (severity !== 'Warning' || message.startsWith('Error: ') || this.#told.has(key)) return;
@@ -106,10 +117,8 @@ export class PlainReporter implements Reporter {
     const isWell = pods === 'live' && (events === 'live' || events === 'degraded');
     if (isWell === this.#isWell) return;
     this.#isWell = isWell;
-    const text = isWell
-      ? 'the cluster is heard again'
-      : `the cluster is not heard (pods ${pods}, events ${events}); verdicts wait for it`;
-    this.#line(`  ${text}`);
+    const bad = `the cluster is not heard (pods ${pods}, events ${events}); verdicts wait for it`;
+    this.#line(`  ${isWell ? 'the cluster is heard again' : bad}`);
   }
 
   #log({ step, line, gap }: StepLog): void {
@@ -144,10 +153,3 @@ export class PlainReporter implements Reporter {
 }
 
 const prefixStyles: readonly Style[] = ['cyan', 'magenta', 'blue', 'yellow'];
-
-export function gapText(gap: NonNullable<StepLog['gap']>): string {
-  const words = gap.message === null ? '' : `: ${gap.message}`;
-  return gap.reason === 'rotated'
-    ? `… lines are missing here: the node rotated the log${words}`
-    : `… the log could not be read${words}`;
-}

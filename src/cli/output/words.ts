@@ -1,6 +1,7 @@
 /** Outcomes in words: what happened to a step, why, and what its owner can do. */
 import type { Cause, PullFailureClass, SettledOutcome } from '../../../machines/outcome.ts';
 import type { StepResult } from '../../executor/result.ts';
+import type { LogGap } from '../../logs/follow.ts';
 
 export interface Explanation {
   /** A few words, such as `exit code 3`. */
@@ -131,3 +132,17 @@ const pullFailures: Readonly<Record<PullFailureClass, { readonly what: string; r
   diskFull: { what: 'the disk of the node is full', remedy: 'Free space on the node.' },
   unknown: { what: 'the cluster gives no cause', remedy: 'Look at the events of the pod.' },
 };
+
+/** In place of lines that are missing. */
+export function gapText(gap: LogGap): string {
+  const words = gap.message === null ? '' : `: ${gap.message}`;
+  if (gap.reason === 'rotated') return `… lines are missing here: the node rotated the log${words}`;
+  return `… the log could not be read${words}`;
+}
+
+/** How long a pull took, from the kubelet's Event; undefined for images that were there, and for other Events. */
+export function pulledText(reason: string, message: string): string | undefined {
+  // kubelet, pkg/kubelet/images/image_manager.go: `Successfully pulled image "x" in 1.2s (1.3s including waiting). …`
+  const match = reason === 'Pulled' ? /^Successfully pulled image .* in (\S+)/.exec(message) : null;
+  return match === null ? undefined : `image pulled in ${match[1]}`;
+}
