@@ -75,11 +75,13 @@ class Player {
   async play(lines: readonly Line[]): Promise<void> {
     const steps = stepsOf(lines);
     this.#began = this.#clock.now();
+    let before = 0;
     for (const { anchor, afterMs, line } of steps) {
-      const waitMs = patienceMs + (line.t - (anchor?.t ?? 0)) * 1000;
       if (anchor !== undefined) {
-        await passTimeUntil(this.#clock, waitMs + patienceMs, () => (this.#seen.get(anchor.text) ?? 0) >= anchor.count);
+        const waitMs = Math.max(0, anchor.t - before) * 1000 + patienceMs;
+        await passTimeUntil(this.#clock, waitMs, () => (this.#seen.get(anchor.text) ?? 0) >= anchor.count);
       }
+      before = line.t;
       await passTime(this.#clock, afterMs);
       if (line.kind === 'action') await this.#act(line.data);
       else if (line.kind === 'note') await this.#note(line.data);
