@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '../../src/clock.ts';
 import type { LogLine } from '../../src/logs/follow.ts';
 import { all, status, until } from '../kube/api-server.ts';
-import { fastClock, type LogServer, second, startLogServer } from './log-server.ts';
+import { epoch, fastClock, type LogServer, second, startLogServer } from './log-server.ts';
 
 const texts = (lines: readonly LogLine[]): string[] =>
   lines.map(({ text, gap }) => (gap === undefined ? text : `<gap ${gap.reason}>`));
@@ -191,7 +191,7 @@ test('a slow reader is not silence, and what it has not asked for is not read', 
 test('the log of an instance that was followed by another one is asked for as the previous one', async () => {
   const server = await startLogServer();
   server.append(second(0, 'one'), second(1, 'two'));
-  server.next = [Buffer.from(`${second(9, 'not mine')}\n`)];
+  server.next = [{ seconds: epoch + 9, bytes: Buffer.from(`${second(9, 'not mine')}\n`) }];
   server.which = 'previous';
   server.start();
   server.terminate();
@@ -210,7 +210,7 @@ test('the next instance is not taken for this one when the status is late to tel
   server.append(second(1, 'two'));
   server.cuts.push({ afterBytes: 0, how: 'reset' });
   server.terminate();
-  server.next = [Buffer.from(`${second(9, 'not mine')}\n`)];
+  server.next = [{ seconds: epoch + 9, bytes: Buffer.from(`${second(9, 'not mine')}\n`) }];
   await until(() => clock.nextAt === 1_000);
   clock.advance(1_000);
   await until(() => server.api.requests.length === 2 && clock.nextAt !== undefined);
@@ -353,7 +353,7 @@ test('a source that fails to tell the end fails the follower', async () => {
 test('a last line without an end is given out once it stays the same', async () => {
   const server = await startLogServer();
   server.append(second(0, 'one'));
-  server.appendRaw(second(1, 'prompt> '));
+  server.appendAt(epoch + 1, Buffer.from(second(1, 'prompt> ')));
   server.start();
   server.terminate();
   server.tellEnd();

@@ -11,6 +11,11 @@ export interface Cut {
   readonly how: 'reset' | 'end' | 'hang';
 }
 
+export interface Entry {
+  readonly seconds: number;
+  readonly bytes: Buffer;
+}
+
 interface Reader {
   readonly exchange: Exchange;
   sent: number;
@@ -24,9 +29,9 @@ export class LogServer {
   readonly cuts: Cut[] = [];
   /** What `which` tells the follower, besides `previous` being asked for. */
   which: 'current' | 'previous' | 'gone' = 'current';
-  /** The files of the instance that is followed and, once it was started again, of the next one. */
-  file: Buffer[] = [];
-  next: Buffer[] | null = null;
+  /** The newest file of the instance that is followed and, once it was started again, of the next one. */
+  file: Entry[] = [];
+  next: Entry[] | null = null;
   #readers: Reader[] = [];
   #start: (instance: LogInstance | null) => void = () => undefined;
   #end: () => void = () => undefined;
@@ -46,14 +51,21 @@ export class LogServer {
 
   /** Lines as they stand in the file: `TIME TEXT`. */
   append(...lines: readonly string[]): void {
-    const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
-    this.file.push(bytes);
+    for (const line of lines) this.appendAt(Date.parse(line.slice(0, 19).concat('Z')) / 1000, Buffer.from(`${line}\n`));
+  }
+
+  /** Whole lines of one second, or the beginning of one. */
+  appendAt(seconds: number, bytes: Buffer): void {
+    this.file.push({ seconds, bytes });
     for (const reader of this.#readers) this.#send(reader, bytes);
   }
 
-  /** Bytes without a line break at their end. */
-  appendRaw(text: string): void {
-    this.file.push(Buffer.from(text));
+  /** Cuts every follower there is. Returns how many. */
+  cutAll(): number {
+    const readers = this.#readers;
+    this.#readers = [];
+    for (const { exchange } of readers) exchange.reset();
+    return readers.length;
   }
 
   /** Only the newest file can be read; open readers go on with it. */
@@ -103,7 +115,7 @@ export class LogServer {
     expect(exchange.query.get('timestamps')).toBe('true');
     exchange.open();
     const isOfNext = this.next !== null && exchange.query.get('previous') !== 'true';
-    const content = since(Buffer.concat(isOfNext ? (this.next ?? []) : this.file), exchange.query.get('sinceTime'));
+    const content = since(isOfNext ? (this.next ?? []) : this.file, exchange.query.get('sinceTime'));
     const reader: Reader = { exchange, sent: 0, cut: this.cuts.shift() };
     this.#send(reader, content);
     if (exchange.closed || exchange.response.writableEnded) return;
@@ -128,10 +140,9 @@ export class LogServer {
 }
 
 /** The kubelet drops single lines that are older, wherever they stand. */
-function since(content: Buffer, time: string | null): Buffer {
-  if (time === null) return content;
-  const lines = content.toString('utf8').split(/(?<=\n)/);
-  return Buffer.from(lines.filter((line) => Date.parse(line.slice(0, 19).concat('Z')) >= Date.parse(time)).join(''));
+function since(entries: readonly Entry[], time: string | null): Buffer {
+  const from = time === null ? 0 : Date.parse(time) / 1000;
+  return Buffer.concat(entries.filter(({ seconds }) => seconds >= from).map(({ bytes }) => bytes));
 }
 
 export async function startLogServer(): Promise<LogServer> {
@@ -150,5 +161,8 @@ export const fastClock: Clock = {
   },
 };
 
+/** 2026-01-01 in seconds. */
+export const epoch = 1_767_225_600;
+
 export const second = (seconds: number, text: string): string =>
-  `${new Date(1_767_225_600_000 + seconds * 1000).toISOString().replace('Z', '000000Z')} ${text}`;
+  `${new Date((epoch + seconds) * 1000).toISOString().replace('Z', '000000Z')} ${text}`;
