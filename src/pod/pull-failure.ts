@@ -42,7 +42,10 @@ const classOfReason: Readonly<Record<string, PullFailureClass>> = {
 const patterns: readonly (readonly [PullFailureClass, RegExp])[] = [
   ['neverPolicy', /is not present with pull policy of Never/i],
   ['invalidName', /couldn't parse image|invalid reference format|must be lowercase|InvalidImageName/i],
-  ['signature', /signature|rejected by policy|not trusted|trust data/i],
+  [
+    'signature',
+    /signature (was required|validation)|SignatureValidationFailed|image rejected|rejected by policy|trust data/i,
+  ],
   [
     'platformMismatch',
     /no match for platform|no matching manifest for|no image found in (manifest list|image index)|does not match the (specified|expected) platform/i,
@@ -51,14 +54,12 @@ const patterns: readonly (readonly [PullFailureClass, RegExp])[] = [
   ['rateLimited', /\b429\b|too ?many ?requests|rate.?limit|pull QPS exceeded/i],
   ['registryError', /\b5\d\d\b (Internal|Not Implemented|Bad|Service|Gateway|status)/i],
   ['registryError', /(status( code)?|HTTP code)\b[^:]*:? ?5\d\d\b|internal server error|bad gateway/i],
+  ['denied', /requested access to the resource is denied|insufficient_scope/i],
   [
     'unauthorized',
     /\b401\b|no basic auth credentials|unauthorized:|authentication (is )?required|(incorrect|invalid) username|failed to authorize/i,
   ],
-  [
-    'denied',
-    /\b403\b|insufficient_scope|denied|forbidden|authorization failed|is not authorized|may require authorization/i,
-  ],
+  ['denied', /\b403\b|denied|forbidden|authorization failed|is not authorized|may require authorization/i],
   ['hostUnknown', /no such host|name resolution|server misbehaving|name or service not known/i],
   [
     'timeout',
@@ -79,6 +80,7 @@ function withoutNames(words: string, images: readonly string[]): string {
     .replace(/\b(https?|docker):\/\/[^\s"]*?(?=[:,]?(\s|"|$))/g, 'URL')
     .replace(/"(?:[^"\\]|\\.)*"/g, '"…"')
     .replace(/\[(manifests|blobs) [^\]]*\]/g, '[…]')
+    .replace(/(?<![\w/])(?!i\/o\b)[\w.-]+(?::\d+)?(?:\/[\w.-]+)+(?::\w[\w.-]*)?(?:@sha256:[0-9a-f]+)?/g, 'NAME')
     .replace(/\blookup \S+( on \S+)?:/g, 'lookup HOST:')
     .replace(/\bsha256:[0-9a-f]+/g, 'DIGEST');
 }
