@@ -5,6 +5,8 @@ import { version } from '../version.ts';
 import { addPlaceholderCommand } from './commands/placeholder.ts';
 import { addPlanCommand, addValidateCommand } from './commands/plan.ts';
 import { addRunCommand } from './commands/run.ts';
+import { addServeCommand } from './commands/serve.ts';
+import { addWatchCommand } from './commands/watch.ts';
 import { exitCodeOfError, exitCodes } from './exit-codes.ts';
 import { printError } from './output/errors.ts';
 import { processTerminal } from './terminal.ts';
@@ -20,6 +22,8 @@ const program = new Command('podwright')
 
 addPlaceholderCommand(program, terminal);
 addRunCommand(program, terminal);
+addServeCommand(program, terminal);
+addWatchCommand(program, terminal);
 addPlanCommand(program, terminal);
 addValidateCommand(program, terminal);
 

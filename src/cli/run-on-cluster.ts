@@ -15,6 +15,7 @@ import type { Reporter, SetupFacts } from './output/reporter.ts';
 import { executeOptions } from './pod-flags.ts';
 import { RecordingReporter } from './report/record.ts';
 import { writeReports } from './report/write.ts';
+import { runSeen } from './run-seen.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface RunRequest {
@@ -85,17 +86,22 @@ async function runBuild(context: BuildContext): Promise<BuildResult> {
   try {
     reporter.begin(setup);
     recorder?.begin(setup);
-    const result = await execute(compiled, {
-      ...executeOptions(flags),
-      runtime,
-      id: buildId(compiled),
-      signal: interrupt.signal,
-      on: (event: ExecutorEvent) => {
-        if (event.type === 'build.prepared') onPod(`${event.namespace}/${event.pod}`);
-        recorder?.event(event);
-        reporter.event(event);
-      },
-    });
+    const say = (line: string): void => reporter.notice(line);
+    const { signal } = interrupt;
+    const result = await runSeen({ flags, terminal, connection, runtime, signal, say }, (onEvent) =>
+      execute(compiled, {
+        ...executeOptions(flags),
+        runtime,
+        id: buildId(compiled),
+        signal,
+        on: (event: ExecutorEvent) => {
+          if (event.type === 'build.prepared') onPod(`${event.namespace}/${event.pod}`);
+          onEvent(event);
+          recorder?.event(event);
+          reporter.event(event);
+        },
+      }),
+    );
     if (recorder?.record !== undefined) await writeReports(flags.report ?? [], recorder.record, terminal.cwd);
     return result;
   } finally {

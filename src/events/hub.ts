@@ -59,6 +59,7 @@ export class EventHub {
   readonly #maxEndedBuilds: number;
   readonly #lines = new Map<string, Map<string, BoundedLog<StoredLine>>>();
   readonly #listeners = new Set<(event: PodwrightEvent) => void>();
+  readonly #wantListeners = new Set<(build: string, container: string) => void>();
   readonly #lineListeners = new Set<(bytes: number) => void>();
   /** Builds that have ended and are in the state, oldest first. */
   readonly #ended = new Set<string>();
@@ -138,6 +139,17 @@ export class EventHub {
   /** No line follows. */
   endLines(build: string, container: string): void {
     this.#log(build, container).close();
+  }
+
+  /** Called when somebody begins to read a container's log: where lines are brought only on demand. */
+  onLinesWanted(listener: (build: string, container: string) => void): () => void {
+    this.#wantListeners.add(listener);
+    return () => void this.#wantListeners.delete(listener);
+  }
+
+  /** Somebody begins to read this log. */
+  wantLines(build: string, container: string): void {
+    for (const listener of [...this.#wantListeners]) listener(build, container);
   }
 
   /** The log of a container that the state knows; also before its first line. */

@@ -1,10 +1,12 @@
 /** The log of one step: what the follower must be told by the pod's status, put together. */
 import { followLog, type LogInstance, type LogLine, type LogSource } from '../logs/follow.ts';
 import type { PlannedContainer } from '../pod/start-strategy.ts';
-import type { ContainerStatus } from '../pod/types.ts';
+import type { ContainerStatus, Pod } from '../pod/types.ts';
+import type { ContainerSnapshotView } from './actors.ts';
 import type { TailOptions } from './contract.ts';
 import type { Core } from './core.ts';
 import type { BuildRecord } from './record.ts';
+import type { Waiters } from './waiters.ts';
 
 export function tailContainer(
   core: Core,
@@ -28,24 +30,43 @@ export function tailContainer(
 
 export function logSource(record: BuildRecord, container: PlannedContainer): LogSource {
   const { containerName } = container;
-  const view = (): ReturnType<BuildRecord['actors']['container']> => record.actors.container(containerName);
+  return logSourceOf({
+    containerName,
+    waiters: record.waiters,
+    view: () => record.actors.container(containerName),
+    pod: () => record.pod,
+    isGone: () => record.gone,
+  });
+}
+
+/** What tells a log follower about its container: the actor's view, and the pod as it was last seen. */
+export interface LogSubject {
+  readonly containerName: string;
+  /** Checked after every change of the others. */
+  readonly waiters: Waiters;
+  readonly view: () => Pick<ContainerSnapshotView, 'containerID' | 'outcome'>;
+  readonly pod: () => Pod | undefined;
+  readonly isGone: () => boolean;
+}
+
+export function logSourceOf({ containerName, waiters, view, pod, isGone }: LogSubject): LogSource {
   return {
     started: (signal) =>
-      record.waiters.until<LogInstance | null>(() => {
+      waiters.until<LogInstance | null>(() => {
         const { containerID, outcome } = view();
         if (containerID !== null) return { containerID };
-        return outcome !== null || record.gone ? null : undefined;
+        return outcome !== null || isGone() ? null : undefined;
       }, signal),
     ended: async (signal) => {
-      await record.waiters.until(() => {
+      await waiters.until(() => {
         const { outcome } = view();
-        return record.gone || (outcome !== null && outcome.outcome !== 'running') ? true : undefined;
+        return isGone() || (outcome !== null && outcome.outcome !== 'running') ? true : undefined;
       }, signal);
     },
     which: () => {
       const { containerID } = view();
-      const status = record.pod?.status?.containerStatuses?.find(({ name }) => name === containerName);
-      return record.gone || containerID === null ? 'gone' : whichLog(status, containerID);
+      const status = pod()?.status?.containerStatuses?.find(({ name }) => name === containerName);
+      return isGone() || containerID === null ? 'gone' : whichLog(status, containerID);
     },
   };
 }

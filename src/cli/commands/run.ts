@@ -4,6 +4,7 @@ import { systemClock } from '../../clock.ts';
 import { isPodwrightError } from '../../errors.ts';
 import { compile } from '../../executor/compile.ts';
 import { addClusterOptions, type ClusterFlags } from '../cluster-flags.ts';
+import { withDebug } from '../debug-option.ts';
 import { exitCodeOfBuild, exitCodeOfError } from '../exit-codes.ts';
 import { printError } from '../output/errors.ts';
 import { GithubReporter } from '../output/github.ts';
@@ -14,9 +15,10 @@ import type { Reporter } from '../output/reporter.ts';
 import { addPipelineOptions, loadPipeline, type PipelineFlags } from '../pipeline-flags.ts';
 import { addPodOptions, type PodFlags, withResources } from '../pod-flags.ts';
 import { parseReport, type ReportRequest } from '../report/write.ts';
+import { addDebugOptions, addSeeingOptions, type DebugFlags, type SeeingFlags } from '../seeing-flags.ts';
 import type { Terminal } from '../terminal.ts';
 
-export interface RunFlags extends ClusterFlags, PipelineFlags, PodFlags {
+export interface RunFlags extends ClusterFlags, PipelineFlags, PodFlags, SeeingFlags, DebugFlags {
   readonly output: 'pretty' | 'json';
   readonly logs: LogChoice;
   readonly report?: readonly ReportRequest[];
@@ -31,7 +33,8 @@ export function addRunCommand(program: Command, terminal: Terminal): void {
     .addOption(new Option('--logs <which>', 'whose logs to show').choices(['all', 'failed', 'none']).default('all'))
     .option('--report <kind=file>', 'write a report, as junit or html; may be repeated', collectReports)
     .addHelpText('after', runHelp);
-  addPodOptions(addPipelineOptions(addClusterOptions(command))).action(async (file: string, flags: RunFlags) => {
+  addPodOptions(addPipelineOptions(addClusterOptions(command)));
+  addDebugOptions(addSeeingOptions(command)).action(async (file: string, flags: RunFlags) => {
     process.exitCode = await runPipeline(file, flags, terminal);
   });
 }
@@ -48,6 +51,8 @@ Examples:
   podwright run .vela.yml --kubeconfig ~/.kube/config --namespace builds --report html=build.html
   podwright run .vela.yml --event tag --tag v1.0.0 --secret docker_password
   podwright run .vela.yml --output json | tail -n 1
+  podwright run .vela.yml --inspect
+  podwright run .vela.yml --debug test=nodejs:9229 --debug-forward
 `;
 
 function collectReports(text: string, before: readonly ReportRequest[] = []): readonly ReportRequest[] {
@@ -60,7 +65,7 @@ async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): P
   const reporter = json ?? prettyReporter(flags, terminal);
   try {
     const { pipeline, options } = await loadPipeline(file, flags, terminal);
-    const compiled = withResources(compile(pipeline, options), flags);
+    const compiled = withDebug(withResources(compile(pipeline, options), flags), flags.debug ?? []);
     // Loaded now: a file with mistakes is told without a client of clusters.
     const { runOnCluster } = await import('../run-on-cluster.ts');
     return exitCodeOfBuild(await runOnCluster({ file, compiled, flags, reporter, terminal }));

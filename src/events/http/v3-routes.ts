@@ -130,6 +130,7 @@ async function lines(
   const { build = '', container = '' } = request.params;
   const log = hub.lines(build, container);
   if (log === undefined) return sendError(response, 404, 5, `there is no container ${container} of a build ${build}`);
+  hub.wantLines(build, container);
   const query = request.url.searchParams;
   const resumed = Number(/^(?:.+):(\d+)$/.exec(String(request.headers['last-event-id'] ?? ''))?.[1] ?? 0);
   const after = Math.min(Math.max(resumed, log.first - 1), log.last);
