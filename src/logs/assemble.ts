@@ -4,7 +4,14 @@
 import { assert } from '../assert.ts';
 import type { LogGap, LogLine, LogPosition } from './line.ts';
 import { type LinePiece, LineSplitter } from './lines.ts';
-import { formatSeconds, formatTime, mayBeginTimestamp, readTimestamp, type Timestamp } from './log-time.ts';
+import {
+  formatSeconds,
+  formatTime,
+  type LogTime,
+  mayBeginTimestamp,
+  readTimestamp,
+  type Timestamp,
+} from './log-time.ts';
 import {
   decodePosition,
   encodePosition,
@@ -14,6 +21,17 @@ import {
   Replay,
   WindowTracker,
 } from './position.ts';
+
+/** A place where the time of the lines leaps: the container was silent, or files were rotated past a slow reader. */
+export interface Leap {
+  /** Of the line after it, among those of the push. */
+  readonly index: number;
+  readonly from: LogTime;
+  readonly ms: number;
+}
+
+/** The kubelet can be told to look for logs to rotate every three seconds, not more often. */
+export const fastestRotationMs = 3_000;
 
 export class LogAssembler {
   /** Up to the last line that was given out. */
@@ -32,6 +50,9 @@ export class LogAssembler {
   #pieces = 0;
   #piecesToSkip = 0;
   #complaint: string | null = null;
+  /** Of the last line that this response added. */
+  #lastTime: LogTime | null = null;
+  #leaps: Leap[] = [];
 
   constructor(from?: string) {
     this.#position = from === undefined ? logStart : decodePosition(from);
@@ -64,6 +85,11 @@ export class LogAssembler {
     return this.#replay.isOver;
   }
 
+  /** Of the last push. */
+  get leaps(): readonly Leap[] {
+    return this.#leaps;
+  }
+
   /** Takes back what was given out after `position`. */
   rewind(position: LogPosition): void {
     this.#position = decodePosition(position);
@@ -78,11 +104,13 @@ export class LogAssembler {
     this.#line = null;
     this.#hasNew = false;
     this.#complaint = null;
+    this.#lastTime = null;
   }
 
   /** The lines that these bytes complete. Nothing may be pushed after a complaint. */
   push(chunk: Uint8Array): LogLine[] {
     const lines: LogLine[] = [];
+    this.#leaps = [];
     for (const piece of this.#splitter.push(chunk)) {
       this.#take(piece, lines);
       if (this.#complaint !== null) break;
@@ -124,6 +152,7 @@ export class LogAssembler {
     if (piece.isLast) this.#tracker.note(start.time);
     if (this.#isKnownLine || (this.#pieces <= this.#piecesToSkip && !piece.isLast)) return;
     if (piece.isLast) this.#recent?.note(start.time);
+    if (piece.isFirst) this.#noteLeap(start.time, lines.length);
     this.#position = { window: this.#tracker.window, pieces: piece.isLast ? 0 : this.#pieces };
     lines.push({
       text: piece.bytes.toString('utf8', piece.isFirst ? start.length : 0),
@@ -131,6 +160,14 @@ export class LogAssembler {
       position: this.position,
       ...(piece.isLast ? {} : { partial: true }),
     });
+  }
+
+  #noteLeap(time: LogTime, index: number): void {
+    const from = this.#lastTime;
+    this.#lastTime = time;
+    if (from === null) return;
+    const ms = (time.seconds - from.seconds) * 1000 + (time.nanos - from.nanos) / 1e6;
+    if (ms >= fastestRotationMs) this.#leaps.push({ index, from, ms });
   }
 
   #beginLine(start: Timestamp, lines: LogLine[]): void {

@@ -12,8 +12,9 @@ import type { KubeClient, LogQuery } from '../kube/client.ts';
 import type { ByteStream } from '../kube/resource.ts';
 import { retryAfterOf, statusOf } from '../kube/status.ts';
 import { type Logger, silentLogger } from '../logger.ts';
-import { gapLine, LogAssembler } from './assemble.ts';
+import { fastestRotationMs, gapLine, LogAssembler } from './assemble.ts';
 import type { LogLine, LogPosition } from './line.ts';
+import { compareTimes, formatSeconds, formatTime, type LogTime, readTimestamp } from './log-time.ts';
 import { SilenceGuard } from './silence.ts';
 
 export type { LogGap, LogLine, LogPosition } from './line.ts';
@@ -69,6 +70,9 @@ const unavailableForMs = 60_000;
 /** The status can be a second behind the kubelet's choice of the instance. */
 const statusDelayMs = 2_000;
 
+/** More than a time takes, in any zone. */
+const timestampBytes = 64;
+
 const fatalCodes: ReadonlySet<string> = new Set([
   'ERR_PODWRIGHT_FORBIDDEN',
   'ERR_PODWRIGHT_UNAUTHORIZED',
@@ -114,6 +118,8 @@ class Follower {
   readonly #guard: SilenceGuard;
   /** Resolves, never rejects, when `#end` is no longer `open`. */
   readonly #ended: Promise<void>;
+  /** When the present response began. */
+  #openedAt = 0;
   #end: 'open' | 'over' | { readonly failure: unknown } = 'open';
 
   constructor(options: FollowLogOptions, signal: AbortSignal) {
@@ -190,7 +196,7 @@ class Follower {
           return { added, trouble: { kind: 'unavailable', message: 'the container was started again' } };
         }
         added += lines.length;
-        yield* lines;
+        yield* await this.#withSkips(lines, before);
         if (this.#assembler.complaint !== null) break;
       }
       return { added, trouble: this.#judgeEnd() };
@@ -214,7 +220,45 @@ class Follower {
     const response = await client.openLog(namespace, pod, container, query, signal);
     if (response.status === 204) throw new PodwrightError('ERR_PODWRIGHT_LOG_LOST', 'the pod has no node yet');
     this.#assembler.begin();
+    this.#openedAt = this.#options.clock.now();
     return this.#guard.watch(response.body, onSilence);
+  }
+
+  /**
+   * Adds the gaps that a response hides: while its reader lets it wait, the kubelet can rotate twice, and goes on with
+   * the newest file. Then the time leaps without our having waited for it.
+   */
+  async #withSkips(lines: readonly LogLine[], positionBefore: LogPosition): Promise<readonly LogLine[]> {
+    const { leaps } = this.#assembler;
+    if (leaps.length === 0 || this.#options.clock.now() - this.#openedAt < fastestRotationMs) return lines;
+    const waitedMs = this.#guard.lastWaitMs;
+    const complete: LogLine[] = [];
+    for (const [index, line] of lines.entries()) {
+      const leap = leaps.find((each) => each.index === index);
+      const isExplained = leap === undefined || (index === 0 && waitedMs >= leap.ms - fastestRotationMs / 2);
+      if (!isExplained && !(await this.#isInNewestFile(leap.from))) {
+        const gap = { after: formatTime(leap.from), before: line.at, reason: 'rotated', message: null } as const;
+        complete.push(gapLine(lines[index - 1]?.position ?? positionBefore, gap));
+      }
+      complete.push(line);
+    }
+    return complete;
+  }
+
+  /** Whether the file that is read now already had the line of this time: then nothing was skipped after it. */
+  async #isInNewestFile(time: LogTime): Promise<boolean> {
+    const { client, namespace, pod, container } = this.#options;
+    const query = { timestamps: true, sinceTime: formatSeconds(time.seconds), limitBytes: timestampBytes };
+    try {
+      const { body } = await client.openLog(namespace, pod, container, query, this.#signal);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk);
+      const first = readTimestamp(Buffer.concat(chunks));
+      return first !== null && compareTimes(first.time, time) <= 0;
+    } catch (error) {
+      this.#judgeFailure(error);
+      return false;
+    }
   }
 
   /** A file that begins anew was rotated, or is the next instance's, which the status shows a little later. */

@@ -8,9 +8,16 @@ export class SilenceGuard {
   /** The wait that is under way. */
   #wait: { readonly since: number; readonly onSilence: () => void; timer: Timer } | null = null;
 
+  #lastWaitMs = 0;
+
   constructor(clock: Clock, limitMs: number) {
     this.#clock = clock;
     this.#limitMs = limitMs;
+  }
+
+  /** How long the last chunk was waited for: not at all when it was there before it was asked for. */
+  get lastWaitMs(): number {
+    return this.#lastWaitMs;
   }
 
   /** Also for the wait that is under way, counted from its beginning. */
@@ -46,6 +53,7 @@ export class SilenceGuard {
     try {
       return await iterator.next();
     } finally {
+      this.#lastWaitMs = this.#clock.now() - this.#wait.since;
       this.#wait.timer.cancel();
       this.#wait = null;
     }

@@ -247,6 +247,39 @@ test('lines that were rotated away while the connection was cut are a gap with i
   });
 });
 
+test('files that were rotated past a slow reader of one response are a gap, a silent container is none', async () => {
+  const server = await startLogServer();
+  const clock = new VirtualClock();
+  server.start();
+  const lines = server.follow(clock);
+  const next = async (): Promise<string> => texts([(await lines.next()).value as LogLine])[0] ?? '';
+  const first = next();
+  await until(() => server.api.requests.length === 1);
+  server.append(second(0, 'one'));
+  expect(await first).toBe('one');
+  // Silent, while nobody reads: the file that is read later still has the line before.
+  clock.advance(10_000);
+  server.append(second(10, 'two'));
+  expect(await next()).toBe('two');
+  expect(queries(server).at(-1)).toEqual({ sinceTime: '2026-01-01T00:00:00Z', limitBytes: '64' });
+  // Two rotations, while nobody reads.
+  clock.advance(20_000);
+  server.rotate();
+  server.append(second(30, 'three'), second(31, 'four'));
+  expect(await next()).toBe('<gap rotated>');
+  expect(await next()).toBe('three');
+  expect(await next()).toBe('four');
+  // Silent, while somebody waits: no question.
+  const asked = server.api.requests.length;
+  const last = next();
+  await until(() => clock.nextAt !== undefined);
+  clock.advance(20_000);
+  server.append(second(51, 'five'));
+  expect(await last).toBe('five');
+  expect(server.api.requests).toHaveLength(asked);
+  await lines.return();
+});
+
 test.each<[string, (server: LogServer) => void, string]>([
   [
     'its pod is deleted',
