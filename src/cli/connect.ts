@@ -1,5 +1,6 @@
 /** Where a command works: a cluster of the user's, or the embedded one for as long as the command lasts. */
 
+import type { PlaceholderImage } from '../cluster/index.ts';
 import { connect, type KubeClient } from '../kube/client.ts';
 import type { PlaceholderOption } from '../pod/start-strategy.ts';
 import type { ClusterFlags } from './cluster-flags.ts';
@@ -20,7 +21,22 @@ export interface Connection {
  * Throws what `connect` throws, or `ERR_PODWRIGHT_CLUSTER_UNREACHABLE` and its kin with the first request.
  */
 export async function openCluster(flags: ClusterFlags, onWarning: (text: string) => void): Promise<Connection> {
-  if (flags.kubeconfig === undefined && flags.context === undefined) return openEmbedded(flags, onWarning);
+  const isNamed = flags.kubeconfig !== undefined || flags.context !== undefined;
+  if (!isNamed) return openEmbedded(flags, onWarning);
+  return openNamed(flags);
+}
+
+/** Connects to the cluster of the flags, or else the one kubectl would use, for as long as the work lasts. */
+export async function withCluster<T>(flags: ClusterFlags, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await openNamed(flags);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+async function openNamed(flags: ClusterFlags): Promise<Connection> {
   const client = await connect({
     ...(flags.kubeconfig === undefined ? {} : { kubeConfig: flags.kubeconfig }),
     ...(flags.context === undefined ? {} : { context: flags.context }),
@@ -48,6 +64,6 @@ async function openEmbedded(flags: ClusterFlags, onWarning: (text: string) => vo
   };
 }
 
-function embeddedPlaceholder({ image, restartOn = 0 }: PlaceholderOption) {
+function embeddedPlaceholder({ image, restartOn = 0 }: PlaceholderOption): PlaceholderImage {
   return { image, exitCode: restartOn };
 }

@@ -2,6 +2,10 @@
 import { Command, CommanderError } from 'commander';
 import { isPodwrightError } from '../errors.ts';
 import { version } from '../version.ts';
+import { addAdoptCommand } from './commands/adopt.ts';
+import { addBuildsCommands } from './commands/builds.ts';
+import { addClusterCommand } from './commands/cluster.ts';
+import { addLogsCommand } from './commands/logs.ts';
 import { addPlaceholderCommand } from './commands/placeholder.ts';
 import { addPlanCommand, addValidateCommand } from './commands/plan.ts';
 import { addRunCommand } from './commands/run.ts';
@@ -26,6 +30,10 @@ addServeCommand(program, terminal);
 addWatchCommand(program, terminal);
 addPlanCommand(program, terminal);
 addValidateCommand(program, terminal);
+addBuildsCommands(program, terminal);
+addLogsCommand(program, terminal);
+addAdoptCommand(program, terminal);
+addClusterCommand(program, terminal);
 
 try {
   await program.parseAsync(process.argv);

@@ -38,13 +38,19 @@ export interface ExecuteOptions {
   readonly prepare?: (build: Build, signal: AbortSignal) => Promise<void>;
   /** Takes artifacts out, when a step that names some has ended. */
   readonly collect?: (build: Build, step: PlannedStep) => Promise<void>;
+  /** A build that the runtime has adopted, to be gone on with: its pod was made from the same plan. */
+  readonly adopted?: Build;
   readonly clock?: Clock;
 }
+
+/** For builds that are to be adopted later; see `readPlan`. */
+export const planAnnotation = 'podwright-executor/plan';
 
 export async function execute(pipeline: CompiledPipeline, options: ExecuteOptions): Promise<BuildResult> {
   const clock = options.clock ?? systemClock;
   const startedAt = clock.now();
-  if (pipeline.spec.containers.length === 0) return nothingToRun(pipeline, options, startedAt);
+  if (pipeline.spec.containers.length === 0 && options.adopted === undefined)
+    return nothingToRun(pipeline, options, startedAt);
   const limit = options.retries ?? 0;
   let run = await new BuildRun(pipeline, options, clock, 0).run();
   let retries = 0;
@@ -160,11 +166,14 @@ class BuildRun {
     };
   }
 
-  #setup(): Promise<Build> {
-    const { timeouts, pod, labels } = this.#options;
-    return this.#options.runtime.setupBuild({
+  async #setup(): Promise<Build> {
+    const { timeouts, pod, labels, adopted } = this.#options;
+    // What is run again after the infrastructure failed is a build of its own.
+    if (adopted !== undefined && this.#id === this.#options.id) return adopted;
+    return await this.#options.runtime.setupBuild({
       ...this.#pipeline.spec,
       id: this.#id,
+      annotations: { [planAnnotation]: JSON.stringify(this.#pipeline.plan) },
       ...(timeouts === undefined ? {} : { timeouts }),
       ...(pod === undefined ? {} : { pod }),
       ...(labels === undefined ? {} : { labels }),

@@ -49,6 +49,37 @@ export function stepsOf(plan: Plan): readonly PlannedStep[] {
   return [...plan.plugins, ...plan.stages.flatMap((stage) => stage.steps)];
 }
 
+/** A plan that was kept as JSON; undefined when it is none. */
+export function readPlan(text: string): Plan | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isPlan(value) ? value : undefined;
+}
+
+function isPlan(value: unknown): value is Plan {
+  if (!isRecord(value)) return false;
+  const { plugins, services, stages, notes } = value;
+  const areContainers = (list: unknown): boolean => Array.isArray(list) && list.every(isContainer);
+  if (!areContainers(plugins) || !areContainers(services) || !Array.isArray(notes) || !Array.isArray(stages))
+    return false;
+  return stages.every(
+    (stage: unknown) => isRecord(stage) && Array.isArray(stage['needs']) && areContainers(stage['steps']),
+  );
+}
+
+function isContainer(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  return ['name', 'container', 'image'].every((key) => typeof value[key] === 'string');
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Stages in groups: those of one group may run at the same time, after all of the groups before. */
 export function stageLevels(plan: Plan): readonly (readonly PlannedStage[])[] {
   const level = new Map<string, number>();
