@@ -48,6 +48,8 @@ export interface BuildRecorderOptions {
   readonly ownContainerID: (containerName: string) => string | null;
 }
 
+const ends: ReadonlySet<BuildStateName> = new Set(['succeeded', 'failed', 'canceled', 'errored', 'removed']);
+
 /** Kubernetes Events that a later verdict may point at. */
 const eventsKept = 64;
 
@@ -56,6 +58,8 @@ export class BuildRecorder {
   readonly #debug: DebugTracker;
   readonly #events = new Map<string, KubeEvent>();
   #pod: Pod | null = null;
+  /** The build has ended: that its pod is deleted then is its removal, and no trouble. */
+  #isOver = false;
 
   /** Publishes the build's plan. */
   constructor(options: BuildRecorderOptions) {
@@ -94,12 +98,15 @@ export class BuildRecorder {
     const { publish, id: build } = this.#options;
     switch (change.actor) {
       case 'build':
+        this.#isOver ||= ends.has(change.state);
         publish({ type: 'build.changed', build, from: change.previous, to: change.state, message: null });
         break;
       case 'pod': {
         const pod = this.#podRef();
         if (pod === null) break;
-        publish({ type: 'pod.changed', build, pod, from: change.previous, to: change.state, ...this.#options.pod() });
+        const { node, cause, message } = this.#options.pod();
+        const why = this.#isOver && cause === 'podDeleted' ? { cause: null, message: null } : { cause, message };
+        publish({ type: 'pod.changed', build, pod, from: change.previous, to: change.state, node, ...why });
         break;
       }
       case 'container':

@@ -173,7 +173,7 @@ class BuildRun {
     return await this.#options.runtime.setupBuild({
       ...this.#pipeline.spec,
       id: this.#id,
-      annotations: { [planAnnotation]: JSON.stringify(this.#pipeline.plan) },
+      annotations: { ...this.#pipeline.spec.annotations, [planAnnotation]: JSON.stringify(this.#pipeline.plan) },
       ...(timeouts === undefined ? {} : { timeouts }),
       ...(pod === undefined ? {} : { pod }),
       ...(labels === undefined ? {} : { labels }),
