@@ -8,7 +8,7 @@
 /** The image all containers of a build wait in until their step starts. */
 export const placeholderImage = {
   /**
-   * The name in a built archive, and the default of the runtime. The host part makes a node that does not have the
+   * The name in a built archive. The host part makes a node that does not have the
    * image fail to pull it, instead of asking a public registry for a stranger's. The tag is raised with every change
    * of the image's bytes.
    */

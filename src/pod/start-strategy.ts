@@ -17,6 +17,7 @@
 import { entryCodes, entryMounts, installCommand, runCommand } from '../image/placeholder.ts';
 import { imagePullPolicy } from '../image/policy.ts';
 import type { BuildSpec, ContainerSpecRequest, JsonObject, JsonValue } from './build-spec.ts';
+import { imagePatch, isPatched, type RequestRecord, runningPlaceholder } from './image-patch.ts';
 import type { Pod } from './types.ts';
 
 export interface PlaceholderOption {
@@ -44,20 +45,27 @@ export interface PodParts {
   readonly initContainers: readonly JsonObject[];
 }
 
-/** A change of the pod that lets one step begin. */
-export interface OpenPatch {
-  readonly type: 'strategic';
-  readonly body: JsonObject;
+/** What is known of a container that waits for its step; it becomes part of the request. */
+export interface WaitingContainer {
+  readonly containerID: string;
+  readonly restartCount: number;
 }
 
+/** What a strategy decides, so that another one fits without a change of machines, projection or callers. */
 export interface StartStrategy {
   readonly kind: 'placeholder';
   podParts(): PodParts;
   /** Image, command, arguments, restart rules and mounts of one container. */
   containerParts(container: PlannedContainer): JsonObject;
+  /** The container as it waits for its step, or undefined while it does not. Only then may the step be asked for. */
+  waiting(pod: Pod, containerName: string): WaitingContainer | undefined;
+  /** The strategic merge patch that lets the step begin. Sent twice it does nothing the second time. */
+  opening(uid: string, container: PlannedContainer, record: RequestRecord): JsonObject;
+  /** Whether the pod shows that it was sent. */
+  isOpened(pod: Pod, container: PlannedContainer): boolean;
   /** Sentences on what this strategy cannot do for the build, for its init log. */
   limits(spec: BuildSpec): readonly string[];
-  /** The reserved code, when the server kept the rules for the container. */
+  /** Whether the server kept the rules by which the kubelet tries a failed pull again. */
   keepsRules(pod: Pod, containerName: string): boolean;
 }
 
@@ -78,6 +86,9 @@ export function placeholderStrategy(placeholder: PlaceholderOption = defaultPlac
       ...(entry ? runByEntry(containerName, request) : runByImage(request)),
       ...(restartOn === 0 ? {} : restartRules(restartOn)),
     }),
+    waiting: runningPlaceholder,
+    opening: (uid, { containerName, request }, record) => imagePatch(uid, containerName, request.image, record),
+    isOpened: (pod, { containerName, request }) => isPatched(pod, containerName, request.image),
     limits: (spec) => (entry ? [] : limitsWithoutEntry(spec)),
     keepsRules: (pod, containerName) =>
       restartOn !== 0 &&

@@ -8,7 +8,7 @@
  */
 import { isPodwrightError } from '../errors.ts';
 import type { BuildPlan } from '../pod/build-pod.ts';
-import { isPatched, requestRecord } from '../pod/image-patch.ts';
+import { requestRecord } from '../pod/image-patch.ts';
 import { labels, labelValue } from '../pod/labels.ts';
 import { type RecoveryPlan, readRecoveryPlan } from '../pod/recovery.ts';
 import type { PlaceholderOption } from '../pod/start-strategy.ts';
@@ -89,12 +89,18 @@ function planOf(recovered: RecoveryPlan, pod: Pod): BuildPlan {
 
 /** The pod's spec says which steps were asked for, an annotation when and on which placeholder. */
 function requestsOn(record: BuildRecord, pod: Pod): readonly RequestedBefore[] {
-  return record.plan.containers.flatMap(({ containerName, request: { image } }) => {
-    if (!isPatched(pod, containerName, image)) return [];
+  return record.plan.containers.flatMap((container) => {
+    if (!record.strategy.isOpened(pod, container)) return [];
+    const { containerName, request } = container;
     const left = requestRecord(pod, containerName);
     const at = left === undefined ? Number.NaN : Date.parse(left.at);
     return [
-      { container: containerName, image, at: Number.isNaN(at) ? null : at, placeholder: left?.placeholder ?? null },
+      {
+        container: containerName,
+        image: request.image,
+        at: Number.isNaN(at) ? null : at,
+        placeholder: left?.placeholder ?? null,
+      },
     ];
   });
 }

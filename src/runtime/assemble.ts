@@ -9,7 +9,6 @@ import type { Phase } from '../../machines/outcome.ts';
 import type { Timer } from '../clock.ts';
 import { isPodwrightError, PodwrightError } from '../errors.ts';
 import { buildPod } from '../pod/build-pod.ts';
-import { runningPlaceholder } from '../pod/image-patch.ts';
 import { buildLabels } from '../pod/labels.ts';
 import { buildSecret, ownedBy, secretName } from '../pod/secrets.ts';
 import type { Pod } from '../pod/types.ts';
@@ -186,7 +185,7 @@ function isWaiting(record: BuildRecord): boolean {
   if (pod === undefined || gone) return false;
   return plan.containers.every(
     ({ containerName }) =>
-      runningPlaceholder(pod, containerName) !== undefined || record.actors.container(containerName).requested,
+      record.strategy.waiting(pod, containerName) !== undefined || record.actors.container(containerName).requested,
   );
 }
 

@@ -1,11 +1,10 @@
 /**
- * Asks for a step: waits until its placeholder is known to run, then patches the step's image in, once.
+ * Asks for a step: waits until its container is known to wait for it, then sends the strategy's patch, once.
  *
  * Resolves when the request is on the cluster, or when there is nothing to ask for any more because the container has
  * its verdict. A patch whose answer was lost is looked up on the pod.
  */
 import { PodwrightError } from '../errors.ts';
-import { imagePatch, isPatched, runningPlaceholder } from '../pod/image-patch.ts';
 import type { PlannedContainer } from '../pod/start-strategy.ts';
 import type { Core } from './core.ts';
 import { look, readPod } from './look.ts';
@@ -40,18 +39,18 @@ export async function untilDecidable(record: BuildRecord, container: PlannedCont
 }
 
 async function open(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
-  const { containerName, request } = container;
+  const { containerName } = container;
   const found = await record.waiters.until(() => {
     if (record.outcome(container) !== null) return 'decided';
     if (hasNoPlaceholder(record, containerName)) return 'lost';
-    return record.pod === undefined ? undefined : runningPlaceholder(record.pod, containerName);
+    return record.pod === undefined ? undefined : record.strategy.waiting(record.pod, containerName);
   });
   const { uid } = record;
   if (found === 'decided') return;
   record.requested(container);
   // Nothing can be switched any more; what became of the container is judged as of one that was asked for.
   if (found === 'lost' || uid === undefined) return;
-  const patch = imagePatch(uid, containerName, request.image, {
+  const patch = record.strategy.opening(uid, container, {
     at: new Date(core.clock.now()).toISOString(),
     placeholder: found.containerID,
     restartCount: found.restartCount,
@@ -88,11 +87,7 @@ async function isAnswered(
   if (error.code !== 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE' && error.code !== 'ERR_PODWRIGHT_API') return false;
   try {
     const pod = await readPod(core, record.handle.podName);
-    return (
-      pod?.metadata.uid === record.uid &&
-      pod !== undefined &&
-      isPatched(pod, container.containerName, container.request.image)
-    );
+    return pod?.metadata.uid === record.uid && pod !== undefined && record.strategy.isOpened(pod, container);
   } catch (failure) {
     core.logger.info('whether a step was asked for could not be found out', {
       build: record.handle.id,
