@@ -6,95 +6,35 @@ import { assert } from '../assert.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { PodwrightError } from '../errors.ts';
 import { type Logger, silentLogger } from '../logger.ts';
-import { Access, type TokenUser } from './api/access.ts';
+import { Access } from './api/access.ts';
 import { type HttpServer, serveHttp } from './api/http.ts';
 import { RequestLog } from './api/request-log.ts';
 import { definitions } from './api/resources.ts';
 import { ApiServer } from './api/server.ts';
 import type { Backend } from './backend/backend.ts';
-import { knownPlaceholders, type PlaceholderImage } from './backend/placeholders.ts';
+import { knownPlaceholders } from './backend/placeholders.ts';
 import { ProcessBackend } from './backend/process.ts';
-import type { ImageScript, MatchedLife } from './backend/script.ts';
 import { ScriptedBackend } from './backend/scripted.ts';
 import { ApiClient, type HttpTransport, httpTransport } from './client.ts';
+import { ScopedClock, SkewedClock } from './clocks.ts';
 import { type ControllerOptions, Controllers } from './controllers/controllers.ts';
+import { withAdmin } from './faults/admin.ts';
+import { type FaultControl, Faults, type FaultTargets } from './faults/control.ts';
+import { drawEventFault, FaultInjector } from './faults/injector.ts';
+import { RuleBook } from './faults/rule-book.ts';
 import { FrontDoor } from './front-door.ts';
 import { kubeConfigText } from './kubeconfig.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
 import { ContainerRuntime } from './kubelet/runtime.ts';
 import { type NodeControl, nodeControl } from './node-control.ts';
-import { type Profile, type ProfileName, profileNames, profiles } from './profile.ts';
+import type { ClusterOptions, EmbeddedCluster } from './options.ts';
+import { type Profile, profileNames, profiles } from './profile.ts';
 import { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
-import { ScopedClock } from './scoped-clock.ts';
 import { RevisionStore } from './store/revisions.ts';
 import { timestamp } from './times.ts';
 import { measuredTimings, quickTimings, type Timings } from './timings.ts';
 import type { Transport } from './transport.ts';
-
-export interface ClusterOptions {
-  /** `process` (default) runs steps as local processes, unisolated; `scripted` plays lives given as data. */
-  readonly backend?: 'process' | 'scripted';
-  /** The Kubernetes version to stand for. Default 1.36. */
-  readonly profile?: ProfileName;
-  /**
-   * `http` (default), or `memory`: no port, no file, requests are calls of `transport`. With a virtual clock only
-   * `memory` gives the same bytes for the same seed.
-   */
-  readonly transport?: 'http' | 'memory';
-  /** 0 (default) takes a free one. */
-  readonly port?: number;
-  /** Default 127.0.0.1. Anyone who can reach it can run commands as this user. */
-  readonly host?: string;
-  /** Images known as placeholders, besides `registry.k8s.io/pause` and those of the lab. */
-  readonly placeholders?: readonly PlaceholderImage[];
-  /** `process` only: images whose pull fails, and with which text. */
-  readonly missingImages?: Readonly<Record<string, string>>;
-  /** `process` only: the PATH of steps. Default: that of most images. */
-  readonly path?: string;
-  /** `scripted` only: images that can be pulled or are there, and what they do. The first match counts. */
-  readonly images?: readonly ImageScript[];
-  /** `scripted` only: what containers do, before the lives of their images. The first match counts. */
-  readonly lives?: readonly MatchedLife[];
-  /** Namespaces made at the start, besides `default` and `kube-system`. */
-  readonly namespaces?: readonly string[];
-  /** With any token given, requests need one; a user without rights in Roles may do nothing. */
-  readonly tokens?: readonly TokenUser[];
-  readonly nodeName?: string;
-  /** What the node offers. Default 64 CPUs, 256Gi. */
-  readonly nodeCapacity?: { readonly cpu: string; readonly memory: string };
-  /** Those that differ from the back-end's own. */
-  readonly timings?: Partial<Timings>;
-  /** The source of all chance: names, jitter, order of kills. */
-  readonly seed?: number;
-  readonly clock?: Clock;
-  readonly logger?: Logger;
-  /** Called once for each thing a user should know, e.g. that steps run unisolated. Also kept in `warnings`. */
-  readonly onWarning?: (message: string) => void;
-}
-
-export interface EmbeddedCluster {
-  /** `http://127.0.0.1:PORT`; `memory:` for a cluster in memory. */
-  readonly url: string;
-  /** The path of a kubeconfig file for it; removed by `stop`. Empty for a cluster in memory. */
-  readonly kubeConfig: string;
-  /** Requests as calls, past HTTP. */
-  readonly transport: Transport;
-  readonly node: NodeControl;
-  /** Every request, the scheduler's and the kubelet's (user agents `podwright-cluster/…`) among them. */
-  readonly requests: RequestLog;
-  readonly warnings: readonly string[];
-  /** Forgets old revisions: watches and lists from before now get 410. */
-  compact(): void;
-  /** Breaks every open connection, as a proxy that is restarted does. */
-  dropConnections(): void;
-  /** The server goes down: streams end, requests are refused. */
-  stopApiServer(): void;
-  /** It comes back with its state, and with watch caches that begin now. */
-  startApiServer(): void;
-  /** Kills what still runs and leaves nothing behind. Idempotent. */
-  stop(): Promise<void>;
-}
 
 /** As most images set it. */
 const containerPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -132,7 +72,9 @@ class Cluster implements EmbeddedCluster {
   readonly #options: ClusterOptions;
   readonly #profile: Profile;
   readonly #clock: ScopedClock;
+  readonly #nodeClock: SkewedClock;
   readonly #random: Random;
+  readonly #rules: RuleBook;
   readonly #store: RevisionStore;
   readonly #timings: Timings;
   readonly #ownToken: string;
@@ -145,13 +87,16 @@ class Cluster implements EmbeddedCluster {
   #runtime: ContainerRuntime | undefined;
   #kubelet: Kubelet | undefined;
   #node: NodeControl | undefined;
+  #faults: Faults | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: ClusterOptions, profile: Profile) {
     this.#options = options;
     this.#profile = profile;
     this.#clock = new ScopedClock(options.clock ?? systemClock);
+    this.#nodeClock = new SkewedClock(this.#clock);
     this.#random = new Random(options.seed ?? Math.floor(Math.random() * 2 ** 32));
+    this.#rules = new RuleBook(this.#clock, this.#random.fork('faults'));
     this.#store = new RevisionStore(this.#random.integer(10_000, 900_000));
     this.#timings = { ...(options.backend === 'scripted' ? measuredTimings : quickTimings), ...options.timings };
     this.#ownToken = this.#random.hex(32);
@@ -179,12 +124,18 @@ class Cluster implements EmbeddedCluster {
     return this.#node;
   }
 
+  get faults(): FaultControl {
+    assert(this.#faults !== undefined, 'the cluster is started');
+    return this.#faults;
+  }
+
   async start(): Promise<void> {
     const { host = '127.0.0.1', port = 0, tokens = [] } = this.#options;
     if (!this.#inMemory || this.#options.backend !== 'scripted') {
       this.#directory = await mkdtemp(join(tmpdir(), 'podwright-cluster-'));
     }
     const backend = this.#backend();
+    const access = new Access(this.#store, tokens);
     const server = new ApiServer({
       context: {
         clock: this.#clock,
@@ -196,20 +147,32 @@ class Cluster implements EmbeddedCluster {
         refusePod: (pod) => backend.refusePod(pod),
       },
       requests: this.requests,
-      access: new Access(this.#store, tokens),
+      access,
       ownToken: this.#ownToken,
       tokensRequired: tokens.length > 0,
     });
     for (const name of ['default', 'kube-system', 'kube-public', ...(this.#options.namespaces ?? [])]) {
       this.#createNamespace(name);
     }
-    this.#front = new FrontDoor((request) => server.handle(request));
+    const injector = new FaultInjector((request) => server.handle(request), {
+      clock: this.#clock,
+      random: this.#random.fork('injector'),
+      rules: this.#rules,
+      revision: () => this.#store.current,
+    });
+    this.#front = new FrontDoor(injector.transport);
+    const admin = withAdmin(
+      this.#front.transport,
+      () => this.faults,
+      (authorization) => access.mayAdminister(authorization, this.#ownToken, tokens.length > 0),
+    );
     if (!this.#inMemory) {
-      this.#http = await serveHttp(this.#front.transport, host, port);
+      this.#http = await serveHttp(admin, host, port);
       await writeFile(this.kubeConfig, kubeConfigText(this.url, tokens[0]?.token), { mode: 0o600 });
     }
     this.#compactRegularly(this.#store.current);
     await this.#startParts(backend);
+    for (const rule of this.#options.faults ?? []) this.faults.add(rule);
   }
 
   compact(): void {
@@ -238,13 +201,20 @@ class Cluster implements EmbeddedCluster {
 
   async #startParts(backend: Backend): Promise<void> {
     const random = this.#random.fork('runtime');
-    const runtime = new ContainerRuntime({ clock: this.#clock, timings: this.#timings, random, backend });
+    const runtime = new ContainerRuntime({ clock: this.#nodeClock, timings: this.#timings, random, backend });
     this.#runtime = runtime;
     this.#node = nodeControl({
       runtime,
       kubelet: () => this.#kubelet,
       start: () => this.#startKubelet(runtime, true),
       stop: () => this.#stopKubelet(),
+    });
+    this.#faults = new Faults({
+      clock: this.#clock,
+      random: this.#random.fork('strikes'),
+      logger: this.#logger,
+      rules: this.#rules,
+      targets: this.#faultTargets(runtime, backend, this.#node),
     });
     await this.#startKubelet(runtime, false);
     const controllers = new Controllers(this.#partOptions('controllers'));
@@ -254,12 +224,29 @@ class Cluster implements EmbeddedCluster {
     await scheduler.start();
   }
 
+  #faultTargets(runtime: ContainerRuntime, backend: Backend, node: NodeControl): FaultTargets {
+    return {
+      node,
+      podUids: () => runtime.podUids(),
+      containersOf: (uid) => runtime.list(uid).flatMap(({ name, state }) => (state === 'running' ? [name] : [])),
+      compact: () => this.compact(),
+      dropConnections: () => this.dropConnections(),
+      stopApiServer: () => this.stopApiServer(),
+      startApiServer: () => this.startApiServer(),
+      removeImages: () => backend.removeImages(),
+      skewNodeClock: (ms) => {
+        this.#nodeClock.skewMs = ms;
+      },
+    };
+  }
+
   async #startKubelet(runtime: ContainerRuntime, restarted: boolean): Promise<void> {
     if (this.#kubelet !== undefined) return;
     this.#kubelet = new Kubelet({
-      ...this.#partOptions('kubelet'),
+      ...this.#partOptions('kubelet', this.#nodeClock),
       runtime,
       restarted,
+      disturbEvent: () => drawEventFault(this.#rules, this.#random),
       node: { name: this.#nodeName, address: nodeAddress, ...(this.#options.nodeCapacity ?? defaultCapacity) },
     });
     await this.#kubelet.start();
@@ -329,10 +316,10 @@ class Cluster implements EmbeddedCluster {
     this.#options.onWarning?.(message);
   }
 
-  #partOptions(component: string): ControllerOptions {
+  #partOptions(component: string, clock: Clock = this.#clock): ControllerOptions {
     return {
       client: this.#client(component),
-      clock: this.#clock,
+      clock,
       random: this.#random.fork(component),
       profile: this.#profile,
       timings: this.#timings,

@@ -7,8 +7,25 @@
 
 export type { TokenUser } from './api/access.ts';
 export type { RequestFilter, RequestLog, RequestRecord } from './api/request-log.ts';
+export { labImages, labLives } from './backend/lab.ts';
 export type { PlaceholderImage } from './backend/placeholders.ts';
-export type { ClusterOptions, EmbeddedCluster } from './cluster.ts';
+export type {
+  ImageScript,
+  LifeMatch,
+  LifeScript,
+  MatchedLife,
+  OutputScript,
+  PullScript,
+  TermScript,
+} from './backend/script.ts';
 export { startCluster } from './cluster.ts';
+export type { FaultControl } from './faults/control.ts';
+export type { ClusterFault, Fault, FaultMatch, FaultRule } from './faults/rules.ts';
+export { parseFaultRules } from './faults/rules.ts';
+export type { NodeControl } from './node-control.ts';
+export type { ClusterOptions, EmbeddedCluster } from './options.ts';
 export type { ProfileName } from './profile.ts';
 export { profileNames } from './profile.ts';
+export type { Timings } from './timings.ts';
+export type { ApiRequest, ApiResponse, Transport } from './transport.ts';
+export { passTime, passTimeUntil, settled } from './virtual-time.ts';

@@ -15,10 +15,11 @@ export interface ApiRequest {
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream's pieces are sent on as they come; its `return` is called when the client goes away. */
+  /**
+   * A stream's pieces are sent on as they come; its `return` is called when the client goes away. One that rejects with
+   * ConnectionLost breaks the connection.
+   */
   readonly body: string | AsyncIterable<string | Uint8Array>;
-  /** A connection that dies instead of ending well, after what the body gave. */
-  readonly reset?: boolean;
 }
 
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;

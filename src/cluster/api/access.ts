@@ -70,6 +70,16 @@ export class Access {
     return user;
   }
 
+  /** Whether the token, where one is needed, is the cluster's own or an administrator's. */
+  mayAdminister(authorization: string | undefined, ownToken: string, required: boolean): boolean {
+    try {
+      return this.authenticate(authorization, ownToken, required).groups.includes('system:masters');
+    } catch {
+      // Unauthorized.
+      return false;
+    }
+  }
+
   allows(user: User, wanted: AccessAttributes): boolean {
     if (user.groups.includes('system:masters')) return true;
     if (wanted.resource === 'selfsubjectaccessreviews' || wanted.resource === 'selfsubjectrulesreviews') return true;

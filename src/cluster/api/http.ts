@@ -140,8 +140,7 @@ async function send(response: ServerResponse, result: ApiResponse, headOnly: boo
     if (response.destroyed) break;
     if (!response.write(piece.value)) await drained(response);
   }
-  if (result.reset === true) response.destroy();
-  else response.end();
+  response.end();
 }
 
 /** Resolves when the client has taken what was written, or is gone. */

@@ -59,6 +59,8 @@ export interface Backend {
   /** The image if the node has it. */
   image(reference: string): ImageRecord | undefined;
   pull(reference: string, pod: PodObject): Promise<PullOutcome>;
+  /** The node's image store loses what was pulled. */
+  removeImages(): void;
   /** Rejects with StartFailure. */
   start(request: StartRequest): Promise<RunningContainer>;
   /** The pod is gone for good: what was kept for it can go. */

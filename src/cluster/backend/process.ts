@@ -82,6 +82,10 @@ export class ProcessBackend implements Backend {
     return { ok: true, image };
   }
 
+  removeImages(): void {
+    // Nothing was pulled, nothing is lost.
+  }
+
   async start(request: StartRequest): Promise<RunningContainer> {
     const code = placeholderCode(request.image, this.#options.placeholders);
     return code === undefined ? this.#startProcess(request) : waitingContainer(request, code);

@@ -1,6 +1,7 @@
-/** A clock whose timers can all be cancelled at once: what guarantees that a stopped cluster leaves none. */
+/** The clocks of a cluster: one that can be shut down, and the node's, which may be wrong. */
 import type { Clock, Timer } from '../clock.ts';
 
+/** A clock whose timers can all be cancelled at once: what guarantees that a stopped cluster leaves none. */
 export class ScopedClock implements Clock {
   readonly #clock: Clock;
   readonly #timers = new Set<Timer>();
@@ -34,5 +35,24 @@ export class ScopedClock implements Clock {
     this.#closed = true;
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
+  }
+}
+
+/** A clock that shows another time than the one it follows: of a node whose clock is wrong. */
+export class SkewedClock implements Clock {
+  readonly #clock: Clock;
+  /** Milliseconds by which it is ahead. */
+  skewMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now() + this.skewMs;
+  }
+
+  schedule(delayMs: number, callback: () => void): Timer {
+    return this.#clock.schedule(delayMs, callback);
   }
 }
