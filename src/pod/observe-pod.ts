@@ -54,7 +54,10 @@ export function observeGone(facts: PodFacts, pod: Pod, isFinalStateKnown: boolea
   const cause = endingOf(last.facts.pod ?? pod, last.facts.deletionBeganAt)?.cause ?? 'podDeleted';
   const resourceVersion = pod.metadata.resourceVersion;
   const gone = judgeGone({ ...last.facts, gone: { cause, resourceVersion } }, at);
-  return { facts: gone.facts, reading: last.reading, messages: [...last.messages, ...gone.messages] };
+  const hasEnded = (name: string): boolean =>
+    last.messages.some(({ container, message }) => container === name && message.type === 'container.terminated');
+  const messages = [...last.messages, ...gone.messages.filter(({ container }) => !hasEnded(container))];
+  return { facts: gone.facts, reading: last.reading, messages };
 }
 
 function isNews(facts: PodFacts, pod: Pod): boolean {

@@ -1,0 +1,476 @@
+/**
+ * Faults that users of other runners reported, each with the number of its report in those projects: what became a
+ * wrong verdict there, and what it is here.
+ */
+import { describe, expect, test } from 'vitest';
+import {
+  condition,
+  initEnded,
+  invented,
+  placeholder,
+  placeholderEnded,
+  type Shown,
+  step,
+  stepEnded,
+  stepImage,
+  TestBuild,
+  waiting,
+} from '../helpers/build.ts';
+
+const direct = (): TestBuild => TestBuild.ready({ direct: true, containers: ['a'] });
+const switched = (): TestBuild => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.request('a');
+  return build;
+};
+
+describe('a pull that fails', () => {
+  test.each([
+    ['woodpecker#4007, tekton#4890: InvalidImageName', 'InvalidImageName', 'invalidName'],
+    ['actions-runner-controller#4654: ErrImageNeverPull', 'ErrImageNeverPull', 'neverPolicy'],
+  ])('%s cannot recover and is final after its short grace', (_report, reason, failureClass) => {
+    const build = direct();
+    build.shows({ a: waiting(reason) });
+    build.after(15_000);
+    expect(build.outcome('a')).toMatchObject({
+      outcome: 'pullFailed',
+      class: failureClass,
+      permanent: true,
+      retried: true,
+    });
+  });
+
+  test('tekton#5987, flyte#3843: a transient failure gets its grace, and heals within it', () => {
+    const build = direct();
+    build.shows({ a: waiting('ErrImagePull', 'unexpected status: 503 Service Unavailable') });
+    build.after(119_000);
+    build.shows({ a: step('C-a', { restartCount: 0 }) });
+    build.after(3_600_000);
+    expect(build.state('a')).toBe('running');
+  });
+
+  test('tekton@de643de9d: the clock starts at the first failure, not when the pod was scheduled', () => {
+    const build = direct();
+    build.after(600_000);
+    build.shows({ a: waiting('ErrImagePull', 'unexpected status: 503 Service Unavailable') });
+    build.after(119_999);
+    expect(build.state('a')).toBe('pulling');
+    build.after(1);
+    expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'registryError', permanent: false });
+  });
+
+  test('pachyderm#4815, flyte#7362: a throttled pull is not the image’s fault', () => {
+    const build = direct();
+    build.shows({ a: waiting('ErrImagePull', 'pull QPS exceeded') });
+    build.shows({
+      a: waiting('ImagePullBackOff', `Back-off pulling image "${stepImage}": ErrImagePull: 429 Too Many Requests`),
+    });
+    build.after(60_000);
+    expect(build.state('a')).toBe('pulling');
+    build.after(60_000);
+    expect(build.outcome('a')).toMatchObject({ class: 'rateLimited', permanent: false });
+  });
+
+  test('kubernetes#119891: flips of the reason and growing counts do not reset the clock', () => {
+    const build = direct();
+    const text = 'unexpected status: 503 Service Unavailable';
+    for (let flip = 0; flip < 6; flip++) {
+      build.shows({ a: waiting(flip % 2 === 0 ? 'ErrImagePull' : 'ImagePullBackOff', text) });
+      build.says('a', 'BackOff', `Back-off pulling image "${stepImage}"`, { id: 'back-off', count: flip + 1 });
+      build.after(20_000);
+    }
+    expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'registryError', attempts: 3 });
+  });
+
+  test('kubernetes#66828, tekton#4895: the pod stays Pending for ever, the verdict does not wait for Failed', () => {
+    const build = direct();
+    build.shows({ a: waiting('ImagePullBackOff', `Back-off pulling image "${stepImage}"`) }, { phase: 'Pending' });
+    build.after(120_000);
+    expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'unknown' });
+  });
+
+  test('kubernetes#83622: the image of an init container is looked at too', () => {
+    const build = direct();
+    const init = [{ name: 'prepare', state: { waiting: { reason: 'ErrImagePull', message: 'h/init:1: not found' } } }];
+    build.shows({ a: waiting('PodInitializing') }, { init });
+    build.after(15_000);
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'initFailed' });
+  });
+
+  test('jenkins kubernetes-plugin#2772: a reason without a message is enough', () => {
+    const build = direct();
+    build.shows({ a: { state: { waiting: { reason: 'ImagePullBackOff' } } } });
+    expect(build.state('a')).toBe('pulling');
+  });
+
+  test('drone-runner-kube#37: the same failure after a switch, told by Events only', () => {
+    const build = switched();
+    build.says('a', 'Failed', 'Error: ErrImagePull');
+    build.says(
+      'a',
+      'Failed',
+      `Failed to pull image "${stepImage}": manifest for ${stepImage} not found: manifest unknown`,
+    );
+    build.shows({ a: placeholderEnded('P-a') });
+    expect(build.outcome('a')).toMatchObject({
+      outcome: 'pullFailed',
+      class: 'notFound',
+      permanent: true,
+      retried: false,
+    });
+  });
+
+  test('kubernetes#117717: a reason that nobody knew is handled by its kind and does not hang', () => {
+    const build = direct();
+    build.shows({ a: waiting('ErrImageEnchanted', 'no wand') });
+    expect(build.actors.container('a').waiting).toEqual({ reason: 'ErrImageEnchanted', message: 'no wand' });
+    build.after(240_000);
+    expect(build.outcome('a')).toMatchObject({
+      outcome: 'terminated',
+      exitCode: null,
+      cause: 'startError',
+      message: 'no wand',
+    });
+  });
+
+  test('a reason that names no error only waits', () => {
+    const build = direct();
+    build.shows({ a: waiting('WaitingForTheMoon') });
+    build.after(3_600_000);
+    expect(build.state('a')).toBe('pending');
+  });
+
+  test('argo-cd#1365: once final it stays final, though the image comes and the container runs', () => {
+    const build = direct();
+    build.shows({ a: waiting('ErrImagePull', `${stepImage}: not found`) });
+    build.after(15_000);
+    build.says('a', 'Pulled', `Successfully pulled image "${stepImage}" in 2s`);
+    build.shows({ a: stepEnded('C-a', 0) });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'notFound' });
+  });
+
+  test('kube-state-metrics#356: BackOff alone proves that there was an attempt', () => {
+    const build = direct();
+    build.shows({
+      a: waiting('ImagePullBackOff', `Back-off pulling image "${stepImage}": ErrImagePull: ${stepImage}: not found`),
+    });
+    build.after(15_000);
+    expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'notFound', attempts: 1 });
+  });
+
+  test('a class that turns from permanent to transient loses its short grace', () => {
+    const build = direct();
+    build.shows({ a: waiting('ErrImagePull', `${stepImage}: not found`) });
+    build.after(10_000);
+    build.shows({ a: waiting('ImagePullBackOff', 'unexpected status: 503 Service Unavailable') });
+    build.after(10_000);
+    expect(build.state('a')).toBe('pulling');
+  });
+
+  test('progress forgets what failed before', () => {
+    const build = direct();
+    build.shows({ a: waiting('ErrImagePull', `${stepImage}: not found`) });
+    build.after(14_000);
+    build.says('a', 'Pulled', `Successfully pulled image "${stepImage}" in 2s`);
+    build.after(60_000);
+    expect(build.state('a')).toBe('pending');
+  });
+});
+
+describe('a container that cannot be started', () => {
+  test('tekton@264d5fa49, gitlab-runner!7014: a missing Secret fails in seconds, with its words', () => {
+    const build = direct();
+    build.shows({ a: waiting('CreateContainerConfigError', 'secret "s" not found') });
+    build.after(15_000);
+    expect(build.outcome('a')).toMatchObject({
+      outcome: 'terminated',
+      exitCode: null,
+      cause: 'configError',
+      message: 'secret "s" not found',
+    });
+  });
+
+  test('a Secret that appears in time saves the step', () => {
+    const build = direct();
+    build.shows({ a: waiting('CreateContainerConfigError', 'secret "s" not found') });
+    build.after(14_000);
+    build.shows({ a: step('C-a', { restartCount: 0 }) });
+    build.after(60_000);
+    expect(build.state('a')).toBe('running');
+  });
+
+  test('a pull before every attempt does not forget the missing Secret', () => {
+    const build = direct();
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      build.says('a', 'Pulling', `Pulling image "${stepImage}"`, { id: 'pulling', count: attempt });
+      build.says('a', 'Pulled', `Successfully pulled image "${stepImage}" in 1s`, { id: 'pulled', count: attempt });
+      build.says('a', 'Failed', 'Error: secret "s" not found', { id: 'failed', count: attempt });
+      build.after(5_000);
+    }
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', cause: 'configError' });
+  });
+
+  test('flyte#1234, tekton#10326: CreateContainerError heals in two to three minutes and is given four', () => {
+    const build = direct();
+    build.shows({ a: waiting('CreateContainerError', 'failed to reserve container name: name is reserved for') });
+    build.after(200_000);
+    build.shows({ a: step('C-a', { restartCount: 0 }) });
+    expect(build.state('a')).toBe('running');
+  });
+
+  test('microsoft/pai#3572: CreateContainerError that stays is a start error', () => {
+    const build = direct();
+    build.shows({ a: waiting('CreateContainerError', 'Cannot mkdir') });
+    build.after(240_000);
+    expect(build.outcome('a')).toMatchObject({
+      outcome: 'terminated',
+      exitCode: null,
+      cause: 'startError',
+      message: 'Cannot mkdir',
+    });
+  });
+
+  test('argo#4599: waiting after running is not terminated', () => {
+    const build = switched();
+    build.shows({ a: step('C-a') });
+    build.shows({ a: waiting('CreateContainerError', 'context deadline exceeded', { containerID: 'C-a' }) });
+    expect(build.state('a')).toBe('running');
+  });
+
+  test('under a plain Never only an Event tells a configuration error from a failed pull', () => {
+    const told = switched();
+    told.says('a', 'Failed', "Error: couldn't find key k in ConfigMap n/c");
+    told.shows({ a: placeholderEnded('P-a') });
+    expect(told.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'configError' });
+
+    const late = switched();
+    late.shows({ a: placeholderEnded('P-a') });
+    late.after(1_000);
+    late.says('a', 'Failed', 'Error: container has runAsNonRoot and image will run as root');
+    expect(late.outcome('a')).toMatchObject({ outcome: 'terminated', cause: 'configError' });
+
+    const silent = switched();
+    silent.shows({ a: placeholderEnded('P-a') });
+    silent.after(3_000);
+    expect(silent.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'unknown' });
+  });
+
+  test('argo#14074, kubernetes#14491: a start error is an end, with exit code 128', () => {
+    const build = switched();
+    build.says('a', 'Failed', 'Error: failed to create containerd task: exec: "/nope": no such file');
+    build.shows({ a: stepEnded('C-a', 128, 'StartError') });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: 128, cause: 'startError' });
+  });
+});
+
+describe('an end', () => {
+  test.each([
+    [
+      'tekton#1806: OOMKilled with exit code 0 is a failure',
+      stepEnded('C-a', 0, 'OOMKilled'),
+      { exitCode: 0, cause: 'oomKilled' },
+    ],
+    [
+      'kubernetes#140718: OOMKilled with 143 was ended by a signal',
+      stepEnded('C-a', 143, 'OOMKilled'),
+      { exitCode: 143, cause: 'error' },
+    ],
+    ['containerd#6323: 137 with Error is a kill', stepEnded('C-a', 137, 'Error'), { exitCode: 137, cause: 'error' }],
+    ['drone-runner-kube#79: exit code 2 is the user’s', stepEnded('C-a', 2, 'Error'), { exitCode: 2, cause: 'error' }],
+    [
+      'gitlab-runner@ccb82259e: Windows codes are as they are',
+      stepEnded('C-a', 3221225477, 'Error'),
+      { exitCode: 3221225477, cause: 'error' },
+    ],
+    [
+      'containerd restart: 255 Unknown was invented',
+      stepEnded('C-a', 255, 'Unknown'),
+      { exitCode: null, cause: 'unknown' },
+    ],
+    ['kubernetes#108733: a step that never started has no exit code', invented(), { exitCode: null, cause: 'unknown' }],
+  ])('%s', (_report, shown: Shown, verdict) => {
+    const build = direct();
+    build.shows({ a: step('C-a', { restartCount: 0 }) });
+    build.shows({ a: shown });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', ...verdict });
+  });
+
+  test('drone-runner-kube@19dcafe: the placeholder’s exit code 2 is not the step’s', () => {
+    const build = TestBuild.ready({ containers: ['a'], restartOn: 2, rulesKept: false });
+    build.request('a');
+    build.shows({ a: placeholderEnded('P-a', 2) });
+    build.after(3_000);
+    expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', retried: false });
+  });
+
+  test.each(['Succeeded', 'Failed'])(
+    'argo#15150, argo#12197, airflow#71202: a %s pod without an end of the step is no success',
+    (phase) => {
+      const build = switched();
+      build.shows({}, { phase });
+      expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'unknown' });
+    },
+  );
+
+  test('kubernetes#58711, #117955: the first verdict stands when the pod’s phase changes its mind', () => {
+    const build = switched();
+    build.shows({ a: stepEnded('C-a', 0) }, { phase: 'Succeeded' });
+    build.shows({ a: stepEnded('C-a', 0) }, { phase: 'Failed', reason: 'UnexpectedAdmissionError' });
+    expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'completed' });
+  });
+
+  test('kubernetes#117955: a rejection on top of a natural end says nothing of that end', () => {
+    const build = switched();
+    build.shows({ a: stepEnded('C-a', 0) }, { phase: 'Failed', reason: 'UnexpectedAdmissionError' });
+    expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'completed' });
+  });
+
+  test('argo#12329: DeadlineExceeded without any terminated container ends the step all the same', () => {
+    const build = direct();
+    build.shows({ a: waiting('ContainerCreating') }, { phase: 'Failed', reason: 'DeadlineExceeded' });
+    expect(build.outcome('a')).toMatchObject({ exitCode: null, cause: 'deadlineExceeded' });
+  });
+
+  test('kubernetes#101044: a container that waits again after its end has ended', () => {
+    const build = direct();
+    build.shows({ a: step('C-a', { restartCount: 0 }) });
+    const lastState = { terminated: { exitCode: 137, reason: 'OOMKilled', containerID: 'C-a' } };
+    build.shows({ a: waiting('CrashLoopBackOff', undefined, { containerID: 'C-a', lastState, image: stepImage }) });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: 137, cause: 'oomKilled' });
+  });
+
+  test('tekton@46f1e006e: statuses are told apart by name, whatever their order', () => {
+    const build = TestBuild.ready({ direct: true });
+    build.shows({ b: stepEnded('C-b', 0), a: stepEnded('C-a', 1) });
+    expect(build.outcome('a')).toMatchObject({ exitCode: 1 });
+    expect(build.outcome('b')).toMatchObject({ exitCode: 0 });
+  });
+
+  test('woodpecker: an injected sidecar is seen and decides nothing', () => {
+    const build = switched();
+    build.shows({ 'istio-proxy': stepEnded('C-i', 1), a: step('C-a') });
+    expect(build.state('a')).toBe('running');
+    expect(() => build.actors.container('istio-proxy')).toThrow(/no container istio-proxy/);
+  });
+
+  test('argo#10045: an init container that failed is the end of the step, unless it is a sidecar', () => {
+    const failed = direct();
+    failed.shows({ a: waiting('PodInitializing') }, { init: [initEnded('prepare', 2, { message: 'no disk' })] });
+    expect(failed.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'initFailed' });
+  });
+});
+
+describe('the end of a pod', () => {
+  test('argo#2711, argo#3006: a pod deleted before it started is an outcome', () => {
+    const build = direct();
+    build.isGone({ a: waiting('ContainerCreating') }, { deleted: { at: 0, grace: 0 } });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'podDeleted' });
+  });
+
+  test('test-infra#19274: status.reason NodeLost is an end', () => {
+    const build = switched();
+    build.shows({ a: step('C-a') }, { phase: 'Running', reason: 'NodeLost', deleted: { at: 30_000 } });
+    expect(build.outcome('a')).toMatchObject({ exitCode: null, cause: 'nodeLost' });
+  });
+
+  test('prow#117: shutdown, podgc and a cloud’s own controller are infrastructure', () => {
+    const shutdown = switched();
+    shutdown.shows(
+      { a: stepEnded('C-a', 143) },
+      { phase: 'Failed', reason: 'Terminated', message: 'imminent node shutdown' },
+    );
+    expect(shutdown.outcome('a')).toMatchObject({ exitCode: 143, cause: 'nodeShutdown' });
+
+    const cloud = switched();
+    const disrupted = [condition('DisruptionTarget', 'True', 'DeletionByGCPControllerManager')];
+    cloud.shows({ a: stepEnded('C-a', 0) }, { phase: 'Succeeded', conditions: disrupted });
+    expect(cloud.outcome('a')).toMatchObject({ exitCode: 0, cause: 'evicted' });
+  });
+
+  test('kubernetes#92436, actions-runner-controller#4168: a rejection keeps its words', () => {
+    const build = direct();
+    const message = 'Pod was rejected: Node didn’t have enough resources: pods, requested: 1, used: 16, capacity: 16';
+    build.shows({}, { phase: 'Failed', reason: 'OutOfpods', message, rejected: true });
+    expect(build.outcome('a')).toMatchObject({ cause: 'rejected', message });
+    expect(build.actors.pod).toMatchObject({ cause: 'rejected', message });
+  });
+
+  test('tekton#9467: an init container’s end invented by an eviction is the eviction', () => {
+    const build = direct();
+    const init = [initEnded('prepare', 137, { reason: 'ContainerStatusUnknown' })];
+    build.shows({ a: waiting('PodInitializing') }, { phase: 'Failed', reason: 'Evicted', init });
+    expect(build.outcome('a')).toMatchObject({ exitCode: null, cause: 'evicted' });
+  });
+
+  test('kubernetes#120182: an eviction that the step ends politely with 0 is no success', () => {
+    const build = switched();
+    build.shows({ a: step('C-a') }, { phase: 'Running' });
+    const disrupted = [condition('DisruptionTarget', 'True', 'EvictionByEvictionAPI')];
+    build.shows({ a: step('C-a') }, { phase: 'Running', conditions: disrupted, deleted: { at: 30_000 } });
+    expect(build.state('a')).toBe('running');
+    build.shows({ a: stepEnded('C-a', 0) }, { phase: 'Succeeded', conditions: disrupted, deleted: { at: 30_000 } });
+    expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'evicted' });
+  });
+});
+
+describe('cancel', () => {
+  test('woodpecker#2875, tekton#8293: there is one outcome, and nothing leads out of it', () => {
+    const build = switched();
+    build.actors.cancel('caller');
+    build.shows({ a: stepEnded('C-a', 0) }, { phase: 'Succeeded' });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'canceled', reason: 'caller' });
+  });
+
+  test('tekton#10075: it does not overwrite a verdict', () => {
+    const build = switched();
+    build.shows({ a: stepEnded('C-a', 1) });
+    build.actors.cancel('timeout');
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: 1 });
+  });
+});
+
+describe('which image runs', () => {
+  test('kubernetes#51017, drone-runner-kube#76: another tag of the same image is no reason to mistake anything', () => {
+    const build = switched();
+    build.shows({ a: placeholder('P-a', { image: 'docker.io/library/pause:latest' }) });
+    expect(build.state('a')).toBe('pending');
+    build.shows({ a: step('C-a', { image: 'docker.io/lab/placeholder:1' }) });
+    expect(build.state('a')).toBe('running');
+  });
+
+  test('kubernetes#115199: where the placeholder was never seen, the digest of another container’s tells', () => {
+    const build = new TestBuild({ containers: ['a', 'b'] });
+    build.create();
+    build.request('a');
+    build.shows({ a: placeholder('P-a', { image: 'some/alias:2' }), b: placeholder('P-b') }, { phase: 'Running' });
+    expect(build.state('a')).toBe('pending');
+    build.shows({ a: stepEnded('C-a', 0), b: placeholder('P-b') });
+    expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'completed' });
+  });
+
+  test('an end that nobody can attribute is unknown, never success', () => {
+    const build = new TestBuild({ containers: ['a'] });
+    build.create();
+    build.request('a');
+    build.shows({ a: stepEnded('X', 0, 'Completed', { image: 'some/alias:2', imageID: '', restartCount: 0 }) });
+    expect(build.outcome('a')).toMatchObject({ exitCode: null, cause: 'unknown' });
+  });
+
+  test('a placeholder that died before its step was asked for is lost, whatever its code', () => {
+    for (const code of [0, 137]) {
+      const build = TestBuild.ready({ containers: ['a'] });
+      build.shows({ a: placeholderEnded('P-a', code) });
+      build.request('a');
+      expect(build.outcome('a')).toMatchObject({ exitCode: null, cause: 'placeholderLost' });
+    }
+  });
+
+  test('a count alone proves nothing: restartCount 1 without a containerID is not the step', () => {
+    const build = switched();
+    build.shows(
+      { a: waiting('ContainerCreating', undefined, { restartCount: 1 }) },
+      { phase: 'Failed', reason: 'Evicted' },
+    );
+    expect(build.outcome('a')).toMatchObject({ exitCode: null, cause: 'evicted' });
+  });
+});
