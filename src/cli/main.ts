@@ -5,12 +5,15 @@ import { version } from '../version.ts';
 import { addAdoptCommand } from './commands/adopt.ts';
 import { addBuildsCommands } from './commands/builds.ts';
 import { addClusterCommand } from './commands/cluster.ts';
+import { addCompletionCommand } from './commands/completion.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
 import { addLogsCommand } from './commands/logs.ts';
 import { addPlaceholderCommand } from './commands/placeholder.ts';
 import { addPlanCommand, addValidateCommand } from './commands/plan.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addServeCommand } from './commands/serve.ts';
 import { addWatchCommand } from './commands/watch.ts';
+import { addConfig } from './config.ts';
 import { exitCodeOfError, exitCodes } from './exit-codes.ts';
 import { printError } from './output/errors.ts';
 import { processTerminal } from './terminal.ts';
@@ -34,6 +37,9 @@ addBuildsCommands(program, terminal);
 addLogsCommand(program, terminal);
 addAdoptCommand(program, terminal);
 addClusterCommand(program, terminal);
+addDoctorCommand(program, terminal);
+addCompletionCommand(program, terminal);
+addConfig(program, terminal);
 
 try {
   await program.parseAsync(process.argv);
