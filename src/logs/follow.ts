@@ -65,8 +65,11 @@ const rereadPauseMs = 100;
 const longestSilenceMs = 120_000;
 /** Once the instance has ended, its stream ends by itself or is of no more use. */
 const silenceAfterEndMs = 2_000;
-/** For so long the log of a terminated instance may be refused: by then a kubelet has been restarted. */
-const unavailableForMs = 60_000;
+/**
+ * For so long the log of a terminated instance is asked for in spite of trouble. By then a kubelet has been restarted; a
+ * proxy may end responses early once or twice, while a file that was rotated stays short.
+ */
+const patienceMs = { connection: Number.POSITIVE_INFINITY, unavailable: 60_000, shortened: 5_000, gone: 0 } as const;
 /** The status can be a second behind the kubelet's choice of the instance. */
 const statusDelayMs = 2_000;
 
@@ -104,8 +107,11 @@ interface Reading {
 }
 
 interface Trouble {
-  /** `connection` passes, however long it takes · `unavailable` may last for ever · `gone` does. */
-  readonly kind: 'connection' | 'unavailable' | 'gone';
+  /**
+   * `connection` passes, however long it takes · `unavailable` may last for ever · `shortened` the file lacks what was
+   * read of it: a response that was cut short, or a rotation · `gone` lasts for ever.
+   */
+  readonly kind: keyof typeof patienceMs;
   readonly message: string;
   readonly retryAfterMs?: number;
 }
@@ -158,7 +164,7 @@ class Follower {
   async *#rest(): AsyncGenerator<LogLine, void, undefined> {
     const { clock } = this.#options;
     let unendedBefore = 0;
-    let unavailableSince: number | null = null;
+    let troubledSince: number | null = null;
     for (let idle = 0; ; idle++) {
       const { added, trouble } = yield* this.#read('rest');
       if (trouble === null) {
@@ -171,10 +177,9 @@ class Follower {
         unendedBefore = unended;
         idle = 0;
       }
-      if (trouble === null || trouble.kind === 'connection') unavailableSince = null;
-      else unavailableSince ??= clock.now();
-      const isHopeless = unavailableSince !== null && clock.now() - unavailableSince >= unavailableForMs;
-      if (trouble !== null && (trouble.kind === 'gone' || isHopeless)) {
+      if (trouble === null || trouble.kind === 'connection') troubledSince = null;
+      else troubledSince ??= clock.now();
+      if (trouble !== null && troubledSince !== null && clock.now() - troubledSince >= patienceMs[trouble.kind]) {
         yield this.#gap(trouble);
         return;
       }
@@ -271,7 +276,7 @@ class Follower {
     const { complaint, rest, isCaughtUp } = this.#assembler;
     if (complaint !== null) return { kind: 'unavailable', message: complaint };
     if (rest.complaint !== null) return { kind: 'unavailable', message: rest.complaint };
-    return isCaughtUp ? null : { kind: 'unavailable', message: 'the log ends before what was read of it' };
+    return isCaughtUp ? null : { kind: 'shortened', message: 'the newest file lacks what was read before' };
   }
 
   /** Throws what no waiting can cure. */
@@ -307,8 +312,9 @@ class Follower {
     }
   }
 
-  #gap({ message }: Trouble): LogLine {
+  #gap({ kind, message }: Trouble): LogLine {
     const { position, lastAt } = this.#assembler;
-    return gapLine(position, { after: lastAt, before: null, reason: 'unavailable', message });
+    const reason = kind === 'shortened' ? 'rotated' : 'unavailable';
+    return gapLine(position, { after: lastAt, before: null, reason, message });
   }
 }

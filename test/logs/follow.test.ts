@@ -247,6 +247,21 @@ test('lines that were rotated away while the connection was cut are a gap with i
   });
 });
 
+test('a log whose newest file is empty at its end says that lines may be missing, after a few seconds', async () => {
+  const server = await startLogServer();
+  server.append(second(0, 'one'));
+  server.start();
+  const { got, done } = reading(server.follow(fastClock));
+  await until(() => got.length === 1);
+  server.rotate();
+  server.terminate();
+  server.tellEnd();
+  await done;
+  expect(texts(got)).toEqual(['one', '<gap rotated>']);
+  expect(got[1]?.gap).toMatchObject({ after: '2026-01-01T00:00:00.000000000Z', before: null });
+  expect(server.api.requests.length).toBeLessThan(12);
+});
+
 test('files that were rotated past a slow reader of one response are a gap, a silent container is none', async () => {
   const server = await startLogServer();
   const clock = new VirtualClock();

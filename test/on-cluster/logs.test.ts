@@ -169,6 +169,33 @@ test('a reader that comes back with a position after the end is given the rest',
   expect(texts(await read(rest))).toEqual(numbers(1000).slice(500));
 });
 
+test('a reader that does not keep up with the rotation is told where lines are missing, and nowhere else', async () => {
+  // Each burst is more than the 10 Mi that a file may have; the kubelet looks every 10 s.
+  const burst = 250_000;
+  const script = `for part in $(seq 0 4); do seq $((part * ${burst} + 1)) $((part * ${burst} + ${burst})); sleep 11; done; echo ${5 * burst + 1}`;
+  await lab.client.create(path(), podBody('rotated', images.base, script));
+  let expected = 1;
+  let isGap = false;
+  let gaps = 0;
+  for await (const { text, gap } of follow('rotated', images.base, lab.client)) {
+    if (gap !== undefined) {
+      expect(gap.reason).toBe('rotated');
+      isGap = true;
+      gaps++;
+      continue;
+    }
+    const number = Number(text);
+    if (isGap) expect(number).toBeGreaterThanOrEqual(expected);
+    else if (number !== expected) expect(number).toBe(expected);
+    isGap = false;
+    expected = number + 1;
+    if (number === 1_000) await new Promise((resolve) => setTimeout(resolve, 50_000));
+  }
+  console.log(`${gaps} gaps`);
+  expect(expected).toBe(5 * burst + 2);
+  expect(gaps).toBeGreaterThan(0);
+});
+
 async function cutting(act: (client: KubeClient, cuts: () => number) => Promise<void>, everyMs: number): Promise<void> {
   const proxy = await startProxy();
   onTestFinished(() => proxy.close());
