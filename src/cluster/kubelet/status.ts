@@ -7,7 +7,7 @@ import { texts } from '../texts.ts';
 import { timestamp } from '../times.ts';
 import type { Container, ContainerStatus, PodObject, PodStatus, TerminatedState } from '../types.ts';
 import { podConditions } from './conditions.ts';
-import { podPhase } from './phase.ts';
+import { isTerminal, podPhase } from './phase.ts';
 import { isSidecar, shouldRestart } from './restart.ts';
 import type { InstanceView, Sandbox } from './runtime.ts';
 
@@ -46,14 +46,19 @@ export function generateStatus(input: StatusInput): PodStatus {
   const { spec } = pod;
   const main = spec.containers.map((container) => containerStatus(input, container, old.containerStatuses));
   const init = (spec.initContainers ?? []).map((one) => containerStatus(input, one, old.initContainerStatuses));
-  const phase = verdict === undefined ? podPhase({ pod, main, init, terminal: input.terminal }) : 'Failed';
+  const computed = verdict === undefined ? podPhase({ pod, main, init, terminal: input.terminal }) : 'Failed';
+  // What the API server shows as over stays so: a new kubelet may know less than the one before.
+  const over = isTerminal(pod.status.phase) ? pod.status : undefined;
+  const phase = over?.phase ?? computed;
+  const { reason, message } = verdict ?? over ?? {};
   const ip = sandbox?.ready === true ? sandbox.ip : undefined;
   const generation = pod.metadata.generation;
   return {
     ...(profile.observedGeneration && generation !== undefined && { observedGeneration: generation }),
     phase,
     conditions: podConditions({ ...input, phase, main, init }),
-    ...(verdict !== undefined && { message: verdict.message, reason: verdict.reason }),
+    ...(message !== undefined && { message }),
+    ...(reason !== undefined && { reason }),
     hostIP,
     hostIPs: [{ ip: hostIP }],
     ...(ip !== undefined && { podIP: ip, podIPs: [{ ip }] }),
