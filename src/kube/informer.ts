@@ -29,6 +29,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly fieldSelector?: string;
   /** Cuts an object down to what is needed, before it is stored. Pure; keeps name, namespace, uid, resourceVersion. */
   readonly trim: (object: T) => T;
+  /**
+   * Cuts it down further once the handlers were told, for what is never asked for again: then `get`, `list`, `old`, what
+   * a late handler is told and a deletion that was missed have only that. Pure; keeps the same as `trim`.
+   */
+  readonly keep?: (object: T) => T;
   /** Whether the server sends bookmarks for this resource: not for Events (kubernetes.md §2.5). */
   readonly bookmarks: boolean;
   readonly clock: Clock;
@@ -72,7 +77,7 @@ export interface WatchHealth {
 type Handler<T> = (delta: Delta<T>) => void;
 
 export class Informer<T extends KubeObject> {
-  readonly #store = new Store<T>();
+  readonly #store: Store<T>;
   readonly #reflector: Reflector<T>;
   readonly #resource: string;
   readonly #logger: Logger;
@@ -81,6 +86,7 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.#logger = options.logger ?? silentLogger;
+    this.#store = new Store<T>(options.keep);
     this.#resource = options.path.resource;
     this.#reflector = new Reflector<T>({
       ...options,

@@ -21,6 +21,12 @@ type ObjectFrame<T> = Extract<WatchFrame<T>, { object: T }>;
 
 export class Store<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
+  readonly #keep: (object: T) => T;
+
+  /** `keep` cuts an object down once its delta is made; identity and version stay. */
+  constructor(keep: (object: T) => T = (object) => object) {
+    this.#keep = keep;
+  }
 
   get(key: string): T | undefined {
     return this.#objects.get(key);
@@ -51,15 +57,15 @@ export class Store<T extends KubeObject> {
     const key = keyOf(object);
     const old = this.#objects.get(key);
     if (old === undefined) {
-      this.#objects.set(key, object);
+      this.#objects.set(key, this.#keep(object));
       return [{ kind: 'added', key, object, finalStateKnown: true }];
     }
     if (old.metadata.uid !== object.metadata.uid) {
-      this.#objects.set(key, object);
+      this.#objects.set(key, this.#keep(object));
       return [tombstone(key, old), { kind: 'added', key, object, finalStateKnown: true }];
     }
     if (!isNewer(object.metadata.resourceVersion, old.metadata.resourceVersion)) return [];
-    this.#objects.set(key, object);
+    this.#objects.set(key, this.#keep(object));
     return [{ kind: 'updated', key, object, old, finalStateKnown: true }];
   }
 

@@ -32,6 +32,12 @@ export function trimEvent(event: KubeEvent): KubeEvent {
   });
 }
 
+/** What tells a known Event from a new one. A worker sees many thousands an hour, and reads each once. */
+export function bareEvent({ metadata }: KubeEvent): KubeEvent {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return { metadata: { name, namespace, uid, resourceVersion }, involvedObject: {} };
+}
+
 function trimMeta(meta: ObjectMeta): ObjectMeta {
   return compact<ObjectMeta>({
     name: meta.name,

@@ -12,13 +12,14 @@ import { requestRecord } from '../pod/image-patch.ts';
 import { labels, labelValue } from '../pod/labels.ts';
 import { type RecoveryPlan, readRecoveryPlan } from '../pod/recovery.ts';
 import type { PlaceholderOption } from '../pod/start-strategy.ts';
-import { trimPod } from '../pod/trim.ts';
-import type { Pod } from '../pod/types.ts';
+import { trimEvent, trimPod } from '../pod/trim.ts';
+import type { KubeEvent, Pod } from '../pod/types.ts';
 import { resumeAssembly } from './assemble.ts';
 import type { Build } from './contract.ts';
 import type { Core } from './core.ts';
 import type { RequestedBefore } from './feed.ts';
 import type { BuildRecord } from './record.ts';
+import { podEvents } from './watches.ts';
 
 export interface Adoption {
   readonly isKnown: (podName: string) => boolean;
@@ -34,13 +35,29 @@ export async function adoptBuilds(core: Core, adoption: Adoption): Promise<reado
     labelSelector: `${labels.owner}=${labelValue(core.owner)}`,
     ...(signal === undefined ? {} : { signal }),
   });
-  const adopted: Build[] = [];
+  const adopted: BuildRecord[] = [];
   for (const pod of list.items.map(trimPod)) {
     if (adoption.isKnown(pod.metadata.name)) continue;
     const record = adopt(core, adoption, pod);
-    if (record !== undefined) adopted.push(record.handle);
+    if (record !== undefined) adopted.push(record);
   }
-  return adopted;
+  if (adopted.length > 0) await tellEvents(core, adopted, signal);
+  return adopted.map(({ handle }) => handle);
+}
+
+/** What was told before: the watch keeps no Events. Without the right to them, or without an answer, it goes on. */
+async function tellEvents(core: Core, records: readonly BuildRecord[], signal: AbortSignal | undefined): Promise<void> {
+  const byPod = new Map(records.map((record) => [record.handle.podName, record]));
+  try {
+    const events = await core.client.list<KubeEvent>(
+      { resource: 'events', namespace: core.namespace },
+      { fieldSelector: podEvents, ...(signal === undefined ? {} : { signal }) },
+    );
+    for (const event of events.items) byPod.get(event.involvedObject.name ?? '')?.onEvent(trimEvent(event));
+  } catch (error) {
+    signal?.throwIfAborted();
+    core.logger.info('the Events of adopted builds could not be read', { error: String(error) });
+  }
 }
 
 function adopt(core: Core, adoption: Adoption, pod: Pod): BuildRecord | undefined {
@@ -59,7 +76,6 @@ function adopt(core: Core, adoption: Adoption, pod: Pod): BuildRecord | undefine
   core.watches.attach(record.handle.podName, record);
   record.onRelease(() => core.watches.detach(record.handle.podName, record));
   resumeAssembly(core, record, pod, requestsOn(record, pod));
-  for (const event of core.watches.eventsOf(record.handle.podName)) record.onEvent(event);
   return record;
 }
 

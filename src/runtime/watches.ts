@@ -7,7 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { type Delta, Informer } from '../kube/informer.ts';
 import type { Logger } from '../logger.ts';
 import { labels, labelValue } from '../pod/labels.ts';
-import { trimEvent, trimPod } from '../pod/trim.ts';
+import { bareEvent, trimEvent, trimPod } from '../pod/trim.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
 import type { RuntimeHealth } from './contract.ts';
 
@@ -17,6 +17,9 @@ export interface PodListener {
   onEvent(event: KubeEvent): void;
   onHealth(health: RuntimeHealth): void;
 }
+
+/** Field selector of the Events about pods. */
+export const podEvents = 'involvedObject.kind=Pod';
 
 export interface WatchesOptions {
   readonly client: KubeClient;
@@ -47,8 +50,9 @@ export class Watches {
     this.#events = new Informer<KubeEvent>({
       client,
       path: { resource: 'events', namespace },
-      fieldSelector: 'involvedObject.kind=Pod',
+      fieldSelector: podEvents,
       trim: trimEvent,
+      keep: bareEvent,
       bookmarks: false,
       clock,
       logger,
@@ -101,11 +105,6 @@ export class Watches {
 
   pods(): readonly Pod[] {
     return this.#pods.list();
-  }
-
-  /** Events of a pod that came before anybody listened. */
-  eventsOf(podName: string): readonly KubeEvent[] {
-    return this.#events.list().filter((event) => event.involvedObject.name === podName);
   }
 
   async close(): Promise<void> {

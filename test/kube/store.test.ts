@@ -130,3 +130,11 @@ function replay(known: Map<string, KubeObject>, delta: Delta<KubeObject>): void 
 function byName(a: KubeObject, b: KubeObject): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
+
+test('what is kept may be less than what is told, and still tells old from new', () => {
+  const store = new Store<KubeObject & { readonly text?: string }>(({ metadata }) => ({ metadata }));
+  const [delta] = store.apply({ type: 'ADDED', object: { ...object('a', 'u1', 1), text: 'long' } });
+  expect(delta?.object).toMatchObject({ text: 'long' });
+  expect(store.get('ns/a')).toEqual(object('a', 'u1', 1));
+  expect(store.apply({ type: 'ADDED', object: { ...object('a', 'u1', 1), text: 'long' } })).toEqual([]);
+});

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 it(`${builds} builds leave nothing`, { timeout: builds * 5_000 }, async () => {
-  const left = await measureLeaks(cluster.kubeConfig, builds, 10);
+  const left = await measureLeaks(cluster, builds, 10);
   console.log(left);
   expect(left.actorsAlive).toBe(0);
   expect(left.buildsAlive).toBe(0);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 it('no actor, timer or build of 12 builds is left', async () => {
-  const left = await measureLeaks(cluster.kubeConfig, 12, 6);
+  const left = await measureLeaks(cluster, 12, 6);
   expect(left.actorsMade).toBeGreaterThanOrEqual(12 * 4);
   expect(left.actorsAlive).toBe(0);
   expect(left.buildsAlive).toBe(0);
