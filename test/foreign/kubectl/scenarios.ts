@@ -1,0 +1,24 @@
+/** All scenarios of kubectl commands. */
+import type { Scenario } from './scenario.ts';
+import { remove, serverSideApply, write } from './scenarios/change.ts';
+import { access, discovery } from './scenarios/discovery.ts';
+import { follow, logs } from './scenarios/logs.ts';
+import { describe, get, pullFailure } from './scenarios/read.ts';
+import { refusals } from './scenarios/refusals.ts';
+import { waitFor, watch } from './scenarios/wait.ts';
+
+export const scenarios: readonly Scenario[] = [
+  get,
+  describe,
+  pullFailure,
+  logs,
+  follow,
+  write,
+  serverSideApply,
+  remove,
+  waitFor,
+  watch,
+  refusals,
+  discovery,
+  access,
+];

@@ -1,0 +1,63 @@
+import { manifest, pod } from '../manifests.ts';
+import type { Scenario } from '../scenario.ts';
+
+const minimal = { name: 'main', script: 'true' };
+const create = (stdin: string, flags = ''): { command: string; stdin: string } => ({
+  command: `create ${flags}${flags && ' '}-f -`,
+  stdin,
+});
+
+/** What the server says to what it does not accept. */
+export const refusals: Scenario = {
+  name: 'refusals',
+  steps: [
+    { command: 'get pods nothing' },
+    { command: 'get pods nothing nobody' },
+    { command: 'get nothing' },
+    { command: 'get nothing.example.com' },
+    { command: 'get ns nothing' },
+    { command: 'delete pod nothing' },
+    { command: 'label pod nothing a=b' },
+    create(pod('Upper', [minimal])),
+    create(pod('one', [])),
+    create(pod('one', [{ ...minimal, name: 'No Name' }])),
+    create(pod('one', [minimal, minimal])),
+    create(pod('one', [{ ...minimal, image: '' }])),
+    create(pod('one', [{ ...minimal, image: ' x' }])),
+    create(pod('one', [minimal], { spec: { restartPolicy: 'Sometimes' } })),
+    create(pod('one', [minimal], { spec: { activeDeadlineSeconds: 0 } })),
+    create(pod('one', [minimal], { spec: { volumes: [{ name: 'v', emptyDir: {}, secret: { secretName: 's' } }] } })),
+    create(pod('one', [minimal], { labels: { 'bad key': 'x', ok: '-bad-' } })),
+    create(pod('one', [minimal], { spec: { color: 'red' } })),
+    create(pod('one', [minimal], { spec: { color: 'red' } }), '--validate=false --dry-run=server'),
+    create(pod('one', [minimal], { spec: { containers: 'none' } })),
+    create(pod('one', [minimal], { spec: { serviceAccountName: 'nobody' } })),
+    create(manifest({ apiVersion: 'v1', kind: 'Pod' })),
+    create(manifest({ apiVersion: 'v1', kind: 'Nothing', metadata: { name: 'x' } })),
+    create(manifest({ apiVersion: 'v1' })),
+    create('[]'),
+    create('{'),
+    create(manifest({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x', namespace: 'elsewhere' }, spec: {} })),
+    create(manifest({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'UPPER' } })),
+    create(manifest({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { 'bad key': 'x' } })),
+    create(manifest({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { number: 1 } })),
+    create(manifest({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, data: { key: 'not base64!' } })),
+    create(manifest({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: '-' } })),
+    { command: 'exec nothing -- true' },
+    { command: 'cp nothing:/a /tmp/podwright-none' },
+    { command: 'port-forward nothing 1:1' },
+    { command: 'attach nothing' },
+    { command: 'top pods' },
+    { command: 'delete ns kube-system' },
+    { command: 'get --raw /nothing' },
+    { command: 'get --raw /api/v1/nothing' },
+    { command: 'get --raw /apis/nothing.example.com/v1/things' },
+    { command: "get --raw '/api/v1/namespaces/$NS/pods?limit=many'" },
+    { command: "get --raw '/api/v1/namespaces/$NS/pods?resourceVersion=many'" },
+    { command: "get --raw '/api/v1/namespaces/$NS/pods?continue=bad'" },
+    { command: "get --raw '/api/v1/namespaces/$NS/pods?resourceVersionMatch=Exact'" },
+    { command: "get --raw '/api/v1/namespaces/$NS/pods?sendInitialEvents=true'" },
+    { command: "get --raw '/api/v1/namespaces/$NS/pods?watch=1&sendInitialEvents=true'" },
+    { command: "get --raw '/api/v1/namespaces/$NS/pods?labelSelector=a=b=c'" },
+  ],
+};

@@ -1,0 +1,83 @@
+import { pod, waits } from '../manifests.ts';
+import type { Scenario } from '../scenario.ts';
+
+const running = pod('running', [{ name: 'main', script: waits }]);
+
+/** `wait` for what is so already, for what comes, and for what does not come. */
+export const waitFor: Scenario = {
+  name: 'wait',
+  steps: [
+    { command: 'wait --for=condition=Ready pod/running --timeout=1s' },
+    {
+      command: 'create -f -',
+      stdin: running,
+    },
+    { command: 'wait --for=condition=Ready pod/running' },
+    { command: 'wait --for=condition=Ready=true pod/running' },
+    { command: 'wait --for=condition=Ready pods --all' },
+    { command: 'wait --for=condition=Ready pods -l app=running' },
+    { command: 'wait --for=condition=Ready pods -l app=none' },
+    { command: 'wait --for=condition=Ready=false pod/running --timeout=1s' },
+    { command: "wait --for=jsonpath='{.status.phase}'=Running pod/running" },
+    { command: "wait --for=jsonpath='{.status.phase}'=Failed pod/running --timeout=1s" },
+    { command: 'wait --for=delete pod/running --timeout=1s' },
+    {
+      command: 'wait --for=delete pod/running',
+      beside: { steps: [{ command: 'delete pod running --wait=false' }] },
+    },
+    { command: 'wait --for=delete pod/running' },
+    { command: 'wait --for=colour pod/running' },
+  ],
+};
+
+/** `get -w`: the table's rows as the pod lives. */
+export const watch: Scenario = {
+  name: 'watch',
+  steps: [
+    {
+      command: 'get pods -w',
+      beside: {
+        steps: [
+          { command: 'create -f -', stdin: pod('one', [{ name: 'main', script: 'sleep 2' }]), scene: true },
+          { command: "wait --for=jsonpath='{.status.phase}'=Succeeded pod/one", scene: true },
+        ],
+        until: /Completed/,
+      },
+    },
+    {
+      command: 'get pods -w -l app=one --show-labels',
+      beside: {
+        from: /one/,
+        steps: [{ command: 'label pod one app=two --overwrite' }, { command: 'label pod one app=one --overwrite' }],
+        until: /(app=.*\n){3}/,
+      },
+    },
+    {
+      command: 'get pods -w --output-watch-events -o name',
+      beside: { from: /one/, steps: [{ command: 'delete pod one' }], until: /DELETED/ },
+    },
+    {
+      command: 'get pods --watch-only -o json',
+      beside: {
+        steps: [
+          {
+            command: 'create -f -',
+            stdin: pod('two', [{ name: 'main', script: 'true' }], {
+              spec: { schedulingGates: [{ name: 'example.com/wait' }] },
+            }),
+            scene: true,
+          },
+        ],
+        until: /^}/m,
+      },
+    },
+    { command: 'get pod two -w --request-timeout=2s' },
+    {
+      command: 'get events -w',
+      beside: {
+        steps: [{ command: 'create -f -', stdin: pod('three', [{ name: 'main', script: 'sleep 1' }]), scene: true }],
+        until: /Started/,
+      },
+    },
+  ],
+};
