@@ -69,7 +69,13 @@ const silenceAfterEndMs = 2_000;
  * For so long the log of a terminated instance is asked for in spite of trouble. By then a kubelet has been restarted; a
  * proxy may end responses early once or twice, while a file that was rotated stays short.
  */
-const patienceMs = { connection: Number.POSITIVE_INFINITY, unavailable: 60_000, shortened: 5_000, gone: 0 } as const;
+const patienceMs = {
+  silent: Number.POSITIVE_INFINITY,
+  connection: Number.POSITIVE_INFINITY,
+  unavailable: 60_000,
+  shortened: 5_000,
+  gone: 0,
+} as const;
 /** The status can be a second behind the kubelet's choice of the instance. */
 const statusDelayMs = 2_000;
 
@@ -108,8 +114,8 @@ interface Reading {
 
 interface Trouble {
   /**
-   * `connection` passes, however long it takes · `unavailable` may last for ever · `shortened` the file lacks what was
-   * read of it: a response that was cut short, or a rotation · `gone` lasts for ever.
+   * `silent` nothing came for too long · `connection` passes, however long it takes · `unavailable` may last for ever ·
+   * `shortened` the file lacks what was read of it: a response that was cut short, or a rotation · `gone` lasts for ever.
    */
   readonly kind: keyof typeof patienceMs;
   readonly message: string;
@@ -153,7 +159,7 @@ class Follower {
         yield this.#gap(trouble);
         return;
       }
-      idle = added > 0 ? 0 : idle + 1;
+      idle = added > 0 || trouble?.kind === 'silent' ? 0 : idle + 1;
       await this.#pauseUnlessEnded(this.#pauseMs(idle, trouble));
     }
     if (typeof this.#end === 'object') throw this.#end.failure;
@@ -177,7 +183,7 @@ class Follower {
         unendedBefore = unended;
         idle = 0;
       }
-      if (trouble === null || trouble.kind === 'connection') troubledSince = null;
+      if (trouble === null || patienceMs[trouble.kind] === Number.POSITIVE_INFINITY) troubledSince = null;
       else troubledSince ??= clock.now();
       if (trouble !== null && troubledSince !== null && clock.now() - troubledSince >= patienceMs[trouble.kind]) {
         yield this.#gap(trouble);
@@ -284,6 +290,7 @@ class Follower {
     if (this.#signal.aborted) throw this.#signal.reason;
     if (!(error instanceof PodwrightError) || fatalCodes.has(error.code)) throw error;
     const { message } = error;
+    if (error.code === 'ERR_PODWRIGHT_TIMEOUT') return { kind: 'silent', message };
     const status = statusOf(error);
     this.#logger.debug('A log request failed', { pod: this.#options.pod, container: this.#options.container, error });
     if (error.code !== 'ERR_PODWRIGHT_LOG_LOST' && (status === undefined || status === 429)) {
