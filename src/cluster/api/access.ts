@@ -82,7 +82,7 @@ export class Access {
 
   allows(user: User, wanted: AccessAttributes): boolean {
     if (user.groups.includes('system:masters')) return true;
-    if (wanted.resource === 'selfsubjectaccessreviews' || wanted.resource === 'selfsubjectrulesreviews') return true;
+    if (wanted.resource === 'selfsubjectaccessreviews') return true;
     return this.#rules(user, wanted.namespace).some((rule) => covers(rule, wanted));
   }
 

@@ -58,7 +58,7 @@ function resourceList(group: string, version: string): object {
   };
 }
 
-const reviews = ['SelfSubjectAccessReview', 'SelfSubjectRulesReview'].map((kind) => ({
+const reviews = ['SelfSubjectAccessReview'].map((kind) => ({
   name: `${kind.toLowerCase()}s`,
   singularName: kind.toLowerCase(),
   namespaced: false,

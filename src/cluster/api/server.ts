@@ -12,10 +12,12 @@ import type { Access } from './access.ts';
 import type { Call, ServerContext } from './context.ts';
 import { deleteCollection, deleteObject } from './delete.ts';
 import { discovery } from './discovery.ts';
+import { openApi } from './openapi.ts';
 import { deleteOptions } from './options.ts';
 import { bindPod } from './pods/binding.ts';
 import { evictPod } from './pods/eviction.ts';
 import { podLog } from './pods/log.ts';
+import { decodeProtobuf, protobufType } from './protobuf.ts';
 import { getObject, listObjects, objectText } from './read.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
 import type { RequestLog } from './request-log.ts';
@@ -26,6 +28,7 @@ import {
   internalError,
   methodNotAllowed,
   noSuchPath,
+  notAcceptable,
   StatusError,
   tooLarge,
   unsupportedMediaType,
@@ -98,7 +101,11 @@ export class ApiServer {
     const user = access.authenticate(request.headers['authorization'], ownToken, tokensRequired);
     if (request.body !== undefined && request.body.length > bodyBytesMax) throw tooLarge(bodyBytesMax);
     if (health.has(request.path)) return { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
-    const found = request.method === 'GET' ? discovery(request.path, context.profile) : undefined;
+    if (!acceptsJson(request)) throw notAcceptable();
+    const found =
+      request.method === 'GET'
+        ? (discovery(request.path, context.profile) ?? openApi(request.path, context.profile))
+        : undefined;
     if (found !== undefined) return json(200, JSON.stringify(found));
     if (info.group === 'authorization.k8s.io' && info.resource === 'selfsubjectaccessreviews') {
       if (info.verb !== 'create') throw methodNotAllowed();
@@ -173,8 +180,15 @@ const patchTypes = [
 
 const bodyTypes = ['application/json'];
 
+/** Answers are JSON: whoever takes nothing else is told so. */
+function acceptsJson({ headers }: ApiRequest): boolean {
+  const { accept = '' } = headers;
+  return accept === '' || /\bjson\b|\*\/\*|application\/\*|text\/plain/.test(accept);
+}
+
 function jsonBody({ headers, body }: ApiRequest, accepted: readonly string[] = bodyTypes): Json {
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type === protobufType && accepted === bodyTypes) return decodeProtobuf(body ?? new Uint8Array(), accepted);
   if (type !== undefined && !accepted.includes(type)) throw unsupportedMediaType(accepted);
   if (type === undefined && accepted !== bodyTypes) throw unsupportedMediaType(accepted);
   const text = new TextDecoder().decode(body ?? new Uint8Array());

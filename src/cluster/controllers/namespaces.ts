@@ -1,4 +1,7 @@
-/** Empties a namespace that is being deleted: pods first, and everything else when the last pod is gone. */
+/**
+ * Gives a namespace what each has: its default service account and the root certificates. Empties one that is being
+ * deleted: pods first, and everything else when the last pod is gone.
+ */
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
 import type { ControllerOptions } from './controllers.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -25,12 +28,16 @@ export class NamespaceController {
 
   constructor({ client, clock, logger, timings }: ControllerOptions) {
     this.#client = client;
-    this.#queue = new WorkQueue({ clock, logger, work: (name) => this.#empty(name) });
+    this.#queue = new WorkQueue({ clock, logger, work: (name) => this.#work(name) });
     this.#namespaces = new ListWatch({
       client,
       path: '/api/v1/namespaces',
       onChange: ({ metadata }, change) => {
-        if (change === 'deleted' || metadata.deletionTimestamp === undefined) return;
+        if (change === 'deleted') return;
+        if (metadata.deletionTimestamp === undefined) {
+          this.#queue.add(metadata.name);
+          return;
+        }
         // Quick clusters do not keep users waiting.
         this.#queue.add(metadata.name, timings.tickMs < 1_000 ? timings.tickMs : graceMs);
       },
@@ -44,6 +51,34 @@ export class NamespaceController {
 
   async stop(): Promise<void> {
     await Promise.all([this.#namespaces.stop(), this.#queue.stop()]);
+  }
+
+  async #work(name: string): Promise<number | undefined> {
+    const namespace = this.#namespaces.objects().find(({ metadata }) => metadata.name === name);
+    if (namespace === undefined) return undefined;
+    if (namespace.metadata.deletionTimestamp !== undefined) return this.#empty(name);
+    const root = `/api/v1/namespaces/${name}`;
+    await this.#ensure(`${root}/serviceaccounts`, {
+      kind: 'ServiceAccount',
+      apiVersion: 'v1',
+      metadata: { name: 'default' },
+    });
+    await this.#ensure(`${root}/configmaps`, {
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: { name: 'kube-root-ca.crt' },
+      data: { 'ca.crt': '' },
+    });
+    return undefined;
+  }
+
+  /** One that is there already, or a namespace that went meanwhile, is fine. */
+  async #ensure(path: string, object: object): Promise<void> {
+    try {
+      await this.#client.send('POST', path, object);
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || ![403, 404, 409].includes(error.code)) throw error;
+    }
   }
 
   async #empty(name: string): Promise<number | undefined> {
