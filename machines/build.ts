@@ -74,16 +74,14 @@ export const buildMachine = setup({
     'build.removed': { target: '.removed' },
   },
   states: {
-    /** Known to the runtime; nothing of it is on the cluster, unless it is being adopted. */
+    /** Known to the runtime; nothing was done for it on the cluster. */
     setup: {
       on: {
         'build.assembling': { target: 'assembling' },
-        'pod.created': { target: 'running', actions: 'tellPod' },
         'build.cancel': { target: 'canceled', actions: ['setCanceled', 'tellPod'] },
-        'build.errored': { target: 'errored', actions: 'setError' },
       },
     },
-    /** Its pod is being created. */
+    /** Its pod is being created, or found again. */
     assembling: {
       on: {
         'pod.created': { target: 'running', actions: 'tellPod' },

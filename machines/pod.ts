@@ -3,7 +3,7 @@
  *
  * One pod actor stands for one incarnation, known by its uid. It hands on what concerns its containers before it judges
  * itself, because a pod's end and its containers' ends come in one object. It only goes forward: creating → pending →
- * running → ending → gone; any state may be skipped. `ending` is where a deletion, a disruption or a terminal phase
+ * running → ending → gone; of the seen ones any may be skipped. `ending` is where a deletion, a disruption or a terminal phase
  * puts it; the cause it then has is its own and no container's.
  */
 import { assign, type DoneActorEvent, enqueueActions, setup } from 'xstate';
@@ -77,25 +77,14 @@ export const podMachine = setup({
   entry: 'spawnContainers',
   initial: 'creating',
   on: {
-    'pod.created': { actions: 'setUid' },
     'xstate.done.actor.*': { actions: 'noteSettled' },
     'pod.told': { actions: 'tellContainers' },
     'containers.cancel': { actions: 'tellContainers' },
     'time.passed': { actions: 'tellContainers' },
-    'pod.gone': { target: '.gone', actions: ['tellContainers', 'setGone'] },
   },
   states: {
-    /** Not seen yet: the create is under way, or its answer was lost. */
-    creating: {
-      on: {
-        'pod.created': { target: 'pending', actions: 'setUid' },
-        'pod.observed': [
-          { guard: 'isEnding', target: 'ending', actions: ['tellContainers', 'setReading'] },
-          { guard: 'isRunning', target: 'running', actions: ['tellContainers', 'setReading'] },
-          { target: 'pending', actions: ['tellContainers', 'setReading'] },
-        ],
-      },
-    },
+    /** The create is under way, or its answer was lost; which pod of the name is this one is not known. */
+    creating: { on: { 'pod.created': { target: 'pending', actions: 'setUid' } } },
     /** Waiting for a node, or for the first start of every container: one bad image keeps a whole pod here. */
     pending: {
       tags: ['alive'],
@@ -105,6 +94,7 @@ export const podMachine = setup({
           { guard: 'isRunning', target: 'running', actions: ['tellContainers', 'setReading'] },
           { actions: ['tellContainers', 'setReading'] },
         ],
+        'pod.gone': { target: 'gone', actions: ['tellContainers', 'setGone'] },
       },
     },
     /** Every container has started once, be it as a placeholder. */
@@ -115,18 +105,19 @@ export const podMachine = setup({
           { guard: 'isEnding', target: 'ending', actions: ['tellContainers', 'setReading'] },
           { actions: ['tellContainers', 'setReading'] },
         ],
+        'pod.gone': { target: 'gone', actions: ['tellContainers', 'setGone'] },
       },
     },
     /** Deleted, evicted, taken off its node, rejected or past its deadline, or Succeeded or Failed by itself. */
-    ending: { tags: ['over'], on: { 'pod.observed': { actions: ['tellContainers', 'setReading'] } } },
-    /** The object is gone. What follows of it, as Events of the dead pod do, is nobody's any more. */
-    gone: {
+    ending: {
       tags: ['over'],
       on: {
-        'pod.created': { actions: 'setUid' },
-        'pod.gone': { actions: 'tellContainers' },
+        'pod.observed': { actions: ['tellContainers', 'setReading'] },
+        'pod.gone': { target: 'gone', actions: ['tellContainers', 'setGone'] },
       },
     },
+    /** The object is gone. What follows of it, as Events of the dead pod do, is nobody's any more. */
+    gone: { tags: ['over'] },
   },
 });
 

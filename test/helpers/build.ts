@@ -128,8 +128,12 @@ export class TestBuild {
   }
 
   create(): void {
-    const { direct, restartOn } = this.#options;
     this.actors.assembling();
+    this.answerCreate();
+  }
+
+  answerCreate(): void {
+    const { direct, restartOn } = this.#options;
     this.actors.created(this.pod({}, { resourceVersion: '1' }), {
       placeholderImages: direct === true ? [] : [placeholderImage],
       sigtermCode: restartOn ?? 0,

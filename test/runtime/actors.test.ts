@@ -189,10 +189,11 @@ describe('what a build tells of itself', () => {
     expect(build.actors.container('a').requestedAt).toBe(build.clock.now());
   });
 
-  test('a build that is adopted needs no assembling', () => {
+  test('a build that is adopted has its verdicts from what is found', () => {
     const clock = new VirtualClock();
     const build = new TestBuild();
     const actors = new BuildActors({ id: 'found', containers: [{ name: 'a' }], clock });
+    actors.assembling();
     actors.created(build.pod({ a: stepEnded('C-a', 0) }, { images: { a: stepImage } }), {
       placeholderImages: ['lab.local/placeholder:1'],
     });
