@@ -77,8 +77,14 @@ export interface Volume {
   secret?: { secretName: string; optional?: boolean; items?: KeyToPath[]; defaultMode?: number };
   configMap?: { name: string; optional?: boolean; items?: KeyToPath[]; defaultMode?: number };
   downwardAPI?: unknown;
-  projected?: unknown;
+  projected?: { sources?: VolumeSource[]; defaultMode?: number };
   [source: string]: unknown;
+}
+
+/** One of the parts of a projected volume. */
+export interface VolumeSource {
+  secret?: { name: string; optional?: boolean; items?: KeyToPath[] };
+  configMap?: { name: string; optional?: boolean; items?: KeyToPath[] };
 }
 
 export interface KeyToPath {
@@ -142,6 +148,7 @@ export interface ContainerStatus {
   started?: boolean;
   resources?: Record<string, unknown>;
   allocatedResources?: Record<string, unknown>;
+  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean; recursiveReadOnly?: string }[];
 }
 
 export interface PodCondition {

@@ -27,6 +27,9 @@ export const neededRights: readonly NeededRight[] = [
   { verb: 'create', resource: 'secrets', isEssential: false, purpose: 'hand secrets to steps' },
   { verb: 'patch', resource: 'secrets', isEssential: false, purpose: 'tie secrets to their pod' },
   { verb: 'delete', resource: 'secrets', isEssential: false, purpose: 'remove secrets' },
+  { verb: 'create', resource: 'configmaps', isEssential: false, purpose: 'hand long scripts to steps' },
+  { verb: 'patch', resource: 'configmaps', isEssential: false, purpose: 'tie long scripts to their pod' },
+  { verb: 'delete', resource: 'configmaps', isEssential: false, purpose: 'remove long scripts' },
 ];
 
 export interface AccessReport {

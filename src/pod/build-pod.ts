@@ -5,27 +5,15 @@
  * podwright decides its parts; nothing of a step runs before it is asked for; no secret's value is in it; and what the
  * cluster grants is the least: no service-account token, no service links, the runtime's default seccomp profile.
  */
+
+import { attachmentsOf } from './attachments.ts';
 import type { BuildSpec, ContainerSpecRequest, JsonObject, JsonValue, PodOptions } from './build-spec.ts';
 import { annotations, buildLabels, containerNames, isDnsLabel, podName } from './labels.ts';
+import { scriptMounts, scriptVolumes } from './long-scripts.ts';
+import type { BuildPlan, PlaceholderOption, PlannedContainer } from './plan.ts';
 import { type RecoveryPlan, writeRecoveryPlan } from './recovery.ts';
 import { secretName, secretVariables } from './secrets.ts';
-import {
-  escapeReferences,
-  mountsOf,
-  type PlaceholderOption,
-  type PlannedContainer,
-  type StartStrategy,
-} from './start-strategy.ts';
-
-/** A spec with all names decided. */
-export interface BuildPlan {
-  readonly spec: BuildSpec;
-  readonly owner: string;
-  readonly namespace: string;
-  readonly podName: string;
-  readonly containers: readonly PlannedContainer[];
-  readonly placeholder: PlaceholderOption;
-}
+import { escapeReferences, mountsOf, type StartStrategy } from './start-strategy.ts';
 
 export interface PodManifest {
   readonly apiVersion: 'v1';
@@ -50,6 +38,7 @@ export function planBuild(
   const containers = spec.containers.map((request, index) => ({
     name: request.name,
     containerName: names[index] ?? request.name,
+    index,
     request,
   }));
   return { spec, ...where, podName: podName(where.owner, spec.id), containers };
@@ -80,7 +69,7 @@ export function buildPod(plan: BuildPlan, strategy: StartStrategy, assembly: str
       ...hostAliases(plan),
       ...(parts.initContainers.length === 0 ? {} : { initContainers: parts.initContainers }),
       containers: plan.containers.map((container) => containerOf(plan, container, strategy)),
-      volumes: [workspaceVolume(spec), ...(spec.volumes ?? []).map(volumeOf), ...parts.volumes],
+      volumes: [workspaceVolume(spec), ...(spec.volumes ?? []).map(volumeOf), ...parts.volumes, ...scriptVolumes(plan)],
     },
   };
 }
@@ -92,13 +81,14 @@ const undisturbed: Readonly<Record<string, string>> = {
 };
 
 function recoveryPlan(plan: BuildPlan): RecoveryPlan {
+  const attachments = attachmentsOf(plan, {});
   return {
     version: 1,
     owner: plan.owner,
     buildId: plan.spec.id,
     placeholder: plan.placeholder,
     timeouts: plan.spec.timeouts ?? {},
-    ...(secretVariables(plan.containers).length === 0 ? {} : { secrets: true }),
+    ...(attachments.length === 0 ? {} : { attachments: attachments.map(({ resource, name }) => ({ resource, name })) }),
     containers: plan.containers.map(({ name, containerName, request }) => ({
       name,
       containerName,
@@ -152,6 +142,7 @@ function containerOf(plan: BuildPlan, container: PlannedContainer, strategy: Sta
       { name: workspaceVolumeName, mountPath: workspacePath(plan.spec) },
       ...(request.mounts ?? []).map((mount) => mountOf(plan.spec, mount)),
       ...mountsOf(parts),
+      ...scriptMounts(request),
     ],
   };
 }

@@ -111,8 +111,9 @@ function* commandFaults(container: ContainerSpecRequest, at: string): Generator<
   if (script !== undefined && (entrypoint !== undefined || args !== undefined)) {
     yield { at: `${at}.script`, message: 'excludes entrypoint and args' };
   }
-  const texts = [script ?? '', ...(entrypoint ?? []), ...(args ?? [])];
-  if (texts.some((text) => text.includes('\0'))) yield { at, message: 'a command cannot hold a NUL character' };
+  const texts = [...(entrypoint ?? []), ...(args ?? [])];
+  if ([script ?? '', ...texts].some((text) => text.includes('\0')))
+    yield { at, message: 'a command cannot hold a NUL character' };
   for (const text of texts) {
     if (Buffer.byteLength(text) >= longestArgumentBytes) {
       yield { at, message: 'a command is longer than the 128 KiB that Linux takes as one argument' };

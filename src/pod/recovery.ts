@@ -5,6 +5,7 @@
  * It holds no environment, no script and no secret; those are in the pod's spec and its Secret.
  */
 import { PodwrightError } from '../errors.ts';
+import type { AttachmentName } from './attachments.ts';
 import type { ContainerSpecRequest, PhaseTimeouts } from './build-spec.ts';
 import { annotations } from './labels.ts';
 import type { PlaceholderOption } from './start-strategy.ts';
@@ -17,8 +18,8 @@ export interface RecoveryPlan {
   readonly placeholder: PlaceholderOption;
   readonly containers: readonly RecoveredContainer[];
   readonly timeouts: PhaseTimeouts;
-  /** The build has a Secret of its own. */
-  readonly secrets?: boolean;
+  /** What belongs to the build beside its pod. */
+  readonly attachments?: readonly AttachmentName[];
 }
 
 export interface RecoveredContainer {
@@ -50,7 +51,8 @@ export function readRecoveryPlan(pod: Pod): RecoveryPlan {
 
 function isRecoveryPlan(value: unknown): value is RecoveryPlan {
   if (!isRecord(value) || value['version'] !== 1) return false;
-  const { owner, buildId, placeholder, containers, timeouts } = value;
+  const { owner, buildId, placeholder, containers, timeouts, attachments = [] } = value;
+  if (!Array.isArray(attachments) || !attachments.every(isAttachmentName)) return false;
   if (typeof owner !== 'string' || typeof buildId !== 'string' || !isRecord(timeouts)) return false;
   if (!isRecord(placeholder) || typeof placeholder['image'] !== 'string') return false;
   return Array.isArray(containers) && containers.length > 0 && containers.every(isRecoveredContainer);
@@ -61,6 +63,11 @@ function isRecoveredContainer(value: unknown): boolean {
   const { name, containerName, image, role } = value;
   if (typeof name !== 'string' || typeof containerName !== 'string' || typeof image !== 'string') return false;
   return role === 'step' || role === 'service';
+}
+
+function isAttachmentName(value: unknown): boolean {
+  if (!isRecord(value) || typeof value['name'] !== 'string') return false;
+  return value['resource'] === 'secrets' || value['resource'] === 'configmaps';
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

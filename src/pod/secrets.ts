@@ -1,9 +1,5 @@
-/**
- * The Kubernetes Secret that holds a build's secret values. It is created before the pod, because a container whose
- * Secret is missing fails to be created, and then given the pod as its owner, so that it goes when the pod goes.
- */
-import type { JsonObject } from './build-spec.ts';
-import type { PlannedContainer } from './start-strategy.ts';
+/** The Kubernetes Secret that holds a build's secret values, so that none of them is in the pod. */
+import type { PlannedContainer } from './plan.ts';
 
 /** Where one secret variable of one container is kept. */
 export interface SecretVariable {
@@ -56,23 +52,5 @@ export function buildSecret(
     metadata: { name: secretName(where.podName), namespace: where.namespace, labels },
     type: 'Opaque',
     stringData: Object.fromEntries(variables.map(({ key, value }) => [key, value])),
-  };
-}
-
-/** The merge patch that ties the Secret to its pod. */
-export function ownedBy(pod: { readonly name: string; readonly uid: string }): JsonObject {
-  return {
-    metadata: {
-      ownerReferences: [
-        {
-          apiVersion: 'v1',
-          kind: 'Pod',
-          name: pod.name,
-          uid: pod.uid,
-          controller: false,
-          blockOwnerDeletion: false,
-        },
-      ],
-    },
   };
 }

@@ -16,28 +16,16 @@
  */
 import { entryCodes, entryMounts, installCommand, runCommand } from '../image/placeholder.ts';
 import { imagePullPolicy } from '../image/policy.ts';
-import type { BuildSpec, ContainerSpecRequest, JsonObject, JsonValue } from './build-spec.ts';
+import type { BuildSpec, JsonObject, JsonValue } from './build-spec.ts';
 import { imagePatch, isPatched, type RequestRecord, runningPlaceholder } from './image-patch.ts';
+import { scriptArgument } from './long-scripts.ts';
+import type { PlaceholderOption, PlannedContainer } from './plan.ts';
 import type { Pod } from './types.ts';
 
-export interface PlaceholderOption {
-  readonly image: string;
-  /** The exit code with which it ends on SIGTERM, when that is one no step uses; 0 is none, and the default. */
-  readonly restartOn?: number;
-  /** Whether the image is podwright's own, which brings the `entry` program; `restartOn` is 213 then. */
-  readonly entry?: boolean;
-}
+export type { PlaceholderOption } from './plan.ts';
 
 /** Waits, ends with 0 on SIGTERM, and is on most nodes already: it cannot have a code of its own. */
 export const defaultPlaceholder: PlaceholderOption = { image: 'registry.k8s.io/pause:3.10' };
-
-/** One container of a build with the name it has in the pod. */
-export interface PlannedContainer {
-  /** The pipeline's name. */
-  readonly name: string;
-  readonly containerName: string;
-  readonly request: ContainerSpecRequest;
-}
 
 /** What a strategy puts into the pod. */
 export interface PodParts {
@@ -80,10 +68,10 @@ export function placeholderStrategy(placeholder: PlaceholderOption = defaultPlac
   return {
     kind: 'placeholder',
     podParts: () => (entry ? entryParts(image) : { volumes: [], initContainers: [] }),
-    containerParts: ({ containerName, request }) => ({
+    containerParts: (container) => ({
       image,
-      imagePullPolicy: imagePullPolicy(request.pull),
-      ...(entry ? runByEntry(containerName, request) : runByImage(request)),
+      imagePullPolicy: imagePullPolicy(container.request.pull),
+      ...(entry ? runByEntry(container) : runByImage(container)),
       ...(restartOn === 0 ? {} : restartRules(restartOn)),
     }),
     waiting: runningPlaceholder,
@@ -127,11 +115,11 @@ function entryParts(image: string): PodParts {
 }
 
 /** A step that brings its own command gets it from the entry program; one that does not keeps its image's entrypoint. */
-function runByEntry(containerName: string, request: ContainerSpecRequest): JsonObject {
-  const command = commandOf(request);
-  if (command === undefined) return runByImage(request);
+function runByEntry(container: PlannedContainer): JsonObject {
+  const command = commandOf(container);
+  if (command === undefined) return runByImage(container);
   return {
-    command: runCommand(containerName),
+    command: runCommand(container.containerName),
     args: command.map(escapeReferences),
     volumeMounts: [
       { name: programVolume, mountPath: entryMounts.bin, readOnly: true },
@@ -140,16 +128,17 @@ function runByEntry(containerName: string, request: ContainerSpecRequest): JsonO
   };
 }
 
-function runByImage(request: ContainerSpecRequest): JsonObject {
-  const args = commandOf(request) ?? request.args ?? [];
+function runByImage(container: PlannedContainer): JsonObject {
+  const args = commandOf(container) ?? container.request.args ?? [];
   return args.length === 0 ? {} : { args: args.map(escapeReferences) };
 }
 
 /** The whole command line, when the step says one; undefined when it is the image's to say. */
-function commandOf(request: ContainerSpecRequest): readonly string[] | undefined {
-  if (request.script !== undefined) return ['/bin/sh', '-e', '-c', request.script];
-  if (request.entrypoint === undefined || request.entrypoint.length === 0) return undefined;
-  return [...request.entrypoint, ...(request.args ?? [])];
+function commandOf(container: Pick<PlannedContainer, 'index' | 'request'>): readonly string[] | undefined {
+  const { script, entrypoint, args } = container.request;
+  if (script !== undefined) return ['/bin/sh', '-e', '-c', scriptArgument(container)];
+  if (entrypoint === undefined || entrypoint.length === 0) return undefined;
+  return [...entrypoint, ...(args ?? [])];
 }
 
 function restartRules(code: number): JsonObject {
@@ -160,7 +149,7 @@ function restartRules(code: number): JsonObject {
 }
 
 function limitsWithoutEntry(spec: BuildSpec): readonly string[] {
-  const withCommand = spec.containers.filter((container) => commandOf(container) !== undefined);
+  const withCommand = spec.containers.filter((request, index) => commandOf({ request, index }) !== undefined);
   if (withCommand.length === 0) return [];
   return [
     `The placeholder has no entry program: ${withCommand.map((container) => container.name).join(', ')} run as arguments ` +

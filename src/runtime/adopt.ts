@@ -7,9 +7,9 @@
  * told which the cluster has dropped since.
  */
 import { isPodwrightError } from '../errors.ts';
-import type { BuildPlan } from '../pod/build-pod.ts';
 import { requestRecord } from '../pod/image-patch.ts';
 import { labels, labelValue } from '../pod/labels.ts';
+import type { BuildPlan } from '../pod/plan.ts';
 import { type RecoveryPlan, readRecoveryPlan } from '../pod/recovery.ts';
 import type { PlaceholderOption } from '../pod/start-strategy.ts';
 import { trimEvent, trimPod } from '../pod/trim.ts';
@@ -72,7 +72,7 @@ function adopt(core: Core, adoption: Adoption, pod: Pod): BuildRecord | undefine
   const plan = planOf(recovered, pod);
   const record = adoption.register({ plan, placeholder: recovered.placeholder });
   record.createSent = { assembly: pod.metadata.labels?.[labels.assembly] ?? '' };
-  record.ownsSecret = recovered.secrets === true;
+  record.unowned = recovered.attachments ?? [];
   core.watches.attach(record.handle.podName, record);
   record.onRelease(() => core.watches.detach(record.handle.podName, record));
   resumeAssembly(core, record, pod, requestsOn(record, pod));
@@ -82,9 +82,10 @@ function adopt(core: Core, adoption: Adoption, pod: Pod): BuildRecord | undefine
 /** The spec that the pod was made from, as far as it is needed from now on. */
 function planOf(recovered: RecoveryPlan, pod: Pod): BuildPlan {
   const { owner, buildId, placeholder, timeouts } = recovered;
-  const containers = recovered.containers.map(({ name, containerName, image, role, detach, timeouts: own }) => ({
+  const containers = recovered.containers.map(({ name, containerName, image, role, detach, timeouts: own }, index) => ({
     name,
     containerName,
+    index,
     request: {
       name,
       image,

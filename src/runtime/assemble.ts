@@ -1,18 +1,19 @@
 /**
  * Assembling: from a spec to a pod in which every container waits for its step.
  *
- * The Secret comes first and gets the pod as its owner afterwards; the other way round the containers would fail for
- * want of it. What cannot start is told with its cause: rejected, lost, not scheduled, the placeholder not to be had.
+ * Its Secret and ConfigMaps come first and get the pod as their owner afterwards; the other way round the containers
+ * would fail for want of them. What cannot start is told with its cause: rejected, lost, not scheduled, the placeholder not to be had.
  */
 import { randomUUID } from 'node:crypto';
 import type { Phase } from '../../machines/outcome.ts';
 import type { Timer } from '../clock.ts';
 import { isPodwrightError, PodwrightError } from '../errors.ts';
+import { attachmentsOf } from '../pod/attachments.ts';
 import { buildPod } from '../pod/build-pod.ts';
 import { buildLabels } from '../pod/labels.ts';
-import { buildSecret, ownedBy, secretName } from '../pod/secrets.ts';
 import type { Pod } from '../pod/types.ts';
 import type { StartFacts } from './actors.ts';
+import { createAttachment, giveAttachmentsToPod } from './attach.ts';
 import type { AssembleOptions } from './contract.ts';
 import type { Core } from './core.ts';
 import { createPod } from './create-pod.ts';
@@ -20,7 +21,7 @@ import type { RequestedBefore } from './feed.ts';
 import { lookAfresh } from './look.ts';
 import { PlaceholderCheck, type PlaceholderTrouble } from './placeholder-trouble.ts';
 import { type BuildRecord, stopped } from './record.ts';
-import { deletePod, deleteSecret } from './remove.ts';
+import { deletePod } from './remove.ts';
 import { untilOr } from './until-or.ts';
 
 /** The first call's promise is everybody's. */
@@ -69,43 +70,15 @@ async function assembleOnce(core: Core, record: BuildRecord): Promise<void> {
   throwIfCanceled(record);
   const assembly = randomUUID();
   const labels = buildLabels(plan.owner, handle.id, assembly);
-  const secret = buildSecret(plan, labels);
-  if (secret !== undefined) {
-    await createSecret(core, record, secret);
+  for (const attachment of attachmentsOf(plan, labels)) {
+    await createAttachment(core, record, attachment);
     throwIfCanceled(record);
   }
   record.createSent = { assembly };
   const pod = await createPod(core, buildPod(plan, record.strategy, assembly), record.ending);
   record.created(pod, startFacts(record, pod));
-  if (secret !== undefined) await giveSecretToPod(core, record, pod);
+  await giveAttachmentsToPod(core, record, pod);
   await untilWaiting(core, record);
-}
-
-/** A Secret of an earlier attempt that nobody owns is in the way and of no use. */
-async function createSecret(core: Core, record: BuildRecord, secret: object): Promise<void> {
-  const path = { resource: 'secrets', namespace: core.namespace };
-  record.ownsSecret = true;
-  try {
-    await core.client.create(path, secret);
-  } catch (error) {
-    if (!(error instanceof PodwrightError)) throw error;
-    const mayExist = error.code === 'ERR_PODWRIGHT_CONFLICT' || error.code === 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE';
-    if (!mayExist) throw error;
-    await deleteSecret(core, record);
-    await core.client.create(path, secret);
-  }
-}
-
-async function giveSecretToPod(core: Core, record: BuildRecord, pod: Pod): Promise<void> {
-  const name = secretName(record.handle.podName);
-  const path = { resource: 'secrets', namespace: core.namespace, name };
-  try {
-    await core.client.patch(path, ownedBy(pod.metadata), { type: 'merge' });
-    record.ownsSecret = false;
-  } catch (error) {
-    // The build can run; its removal deletes the Secret then.
-    core.logger.info('the Secret could not be given to its pod', { build: record.handle.id, error: String(error) });
-  }
 }
 
 function startFacts(record: BuildRecord, pod: Pod): StartFacts {
@@ -126,7 +99,7 @@ export function resumeAssembly(core: Core, record: BuildRecord, pod: Pod, reques
     if (requested.some((request) => request.container === container.containerName)) record.requestedEarlier(container);
   }
   const resumed = async (): Promise<void> => {
-    if (record.ownsSecret) await giveSecretToPod(core, record, pod);
+    await giveAttachmentsToPod(core, record, pod);
     await untilWaiting(core, record);
   };
   record.assembly = track(record, resumed());

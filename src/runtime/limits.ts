@@ -6,7 +6,7 @@
 import type { Phase } from '../../machines/outcome.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { PhaseTimeouts } from '../pod/build-spec.ts';
-import type { PlannedContainer } from '../pod/start-strategy.ts';
+import type { PlannedContainer } from '../pod/plan.ts';
 import type { ContainerState } from './actors.ts';
 
 export interface PhaseLimitsOptions {

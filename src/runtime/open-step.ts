@@ -5,7 +5,7 @@
  * its verdict. A patch whose answer was lost is looked up on the pod.
  */
 import { PodwrightError } from '../errors.ts';
-import type { PlannedContainer } from '../pod/start-strategy.ts';
+import type { PlannedContainer } from '../pod/plan.ts';
 import type { Core } from './core.ts';
 import { look, readPod } from './look.ts';
 import type { BuildRecord } from './record.ts';

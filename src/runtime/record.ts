@@ -10,10 +10,11 @@ import type { Clock } from '../clock.ts';
 import { PodwrightError } from '../errors.ts';
 import type { Delta } from '../kube/informer.ts';
 import type { Logger } from '../logger.ts';
-import type { BuildPlan } from '../pod/build-pod.ts';
+import type { AttachmentName } from '../pod/attachments.ts';
 import type { BuildSpec, PhaseTimeouts } from '../pod/build-spec.ts';
 import { defaultTimeouts } from '../pod/build-spec.ts';
-import type { PlannedContainer, StartStrategy } from '../pod/start-strategy.ts';
+import type { BuildPlan, PlannedContainer } from '../pod/plan.ts';
+import type { StartStrategy } from '../pod/start-strategy.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
 import { BuildActors, type BuildActorsOptions, type StartFacts, type StateChange } from './actors.ts';
 import type { Build, BuildView, ContainerView, RemovalReport, RuntimeHealth, Seen } from './contract.ts';
@@ -57,8 +58,8 @@ export class BuildRecord implements PodListener {
   assemblyFailure: { readonly error: unknown } | undefined;
   /** The last attempt to create the pod: one of ours may exist although none was seen. */
   createSent: { readonly assembly: string } | undefined;
-  /** A Secret was created and the pod does not own it. */
-  ownsSecret = false;
+  /** What was created for the pod and is not owned by it: it would stay. */
+  unowned: readonly AttachmentName[] = [];
   retriesPulls: boolean | null = null;
   canceled: { readonly reason: 'caller' | 'timeout' } | undefined;
 

@@ -4,7 +4,7 @@
  */
 import { PodwrightError } from '../errors.ts';
 import { labels } from '../pod/labels.ts';
-import { secretName } from '../pod/secrets.ts';
+import { deleteAttachments } from './attach.ts';
 import type { RemovalReport, RemoveOptions } from './contract.ts';
 import type { Core } from './core.ts';
 import { readPod } from './look.ts';
@@ -57,8 +57,7 @@ async function remove(core: Core, record: BuildRecord, options: RemoveOptions): 
   record.cancel('caller');
   if (wasAssembling !== undefined) await wasAssembling.catch(() => undefined);
   const report = record.createSent !== undefined ? await deletePod(core, record, options) : nothingToRemove;
-  const secretStays = record.ownsSecret ? await deleteSecretOrTell(core, record) : [];
-  const remaining = [...report.remaining, ...secretStays];
+  const remaining = [...report.remaining, ...(await deleteAttachments(core, record))];
   if (remaining.length === 0) record.removed();
   return { ...report, gone: remaining.length === 0, remaining };
 }
@@ -84,25 +83,6 @@ export async function deletePod(
     return { gone: true, forced: true, remaining: [] };
   }
   return { gone: false, forced: true, remaining: [await describeLeftover(core, record, second.error)] };
-}
-
-export async function deleteSecret(core: Core, record: BuildRecord): Promise<void> {
-  const name = secretName(record.handle.podName);
-  try {
-    await core.client.delete({ resource: 'secrets', namespace: core.namespace, name });
-  } catch (error) {
-    if (!(error instanceof PodwrightError) || error.code !== 'ERR_PODWRIGHT_NOT_FOUND') throw error;
-  }
-  record.ownsSecret = false;
-}
-
-async function deleteSecretOrTell(core: Core, record: BuildRecord): Promise<readonly string[]> {
-  try {
-    await deleteSecret(core, record);
-    return [];
-  } catch (error) {
-    return [`secret ${core.namespace}/${secretName(record.handle.podName)}: ${messageOf(error)}`];
-  }
 }
 
 /** The create was sent and its answer never seen: whether there is a pod of ours. */

@@ -8,7 +8,9 @@ import { silentLogger } from '../logger.ts';
 import type { LogLine } from '../logs/follow.ts';
 import { planBuild } from '../pod/build-pod.ts';
 import type { BuildSpec, ContainerSpecRequest, VolumeRequest } from '../pod/build-spec.ts';
+import { checkSize } from '../pod/check-size.ts';
 import { checkSpec, type SpecPolicy } from '../pod/check-spec.ts';
+import type { BuildPlan } from '../pod/plan.ts';
 import {
   completePlaceholder,
   defaultPlaceholder,
@@ -119,7 +121,7 @@ class PodRuntime implements Runtime {
 
   async setupBuild(spec: BuildSpec, { signal }: SignalOption = {}): Promise<Build> {
     this.#throwIfClosed();
-    checkSpec(spec, this.#policy());
+    const plan = this.#plan(spec);
     const known = this.#live.get(spec.id);
     if (known !== undefined) {
       throw new PodwrightError('ERR_PODWRIGHT_CONFLICT', `There is a build "${spec.id}" already`, {
@@ -127,7 +129,6 @@ class PodRuntime implements Runtime {
         details: { build: spec.id, pod: known.handle.podName },
       });
     }
-    const plan = this.#plan(spec);
     const record = this.#register({ plan, placeholder: this.#placeholder });
     record.onRelease(onAbort(signal, (reason) => record.cancel(reason)));
     return record.handle;
@@ -284,16 +285,18 @@ class PodRuntime implements Runtime {
     return { placeholder: this.#placeholder, privilegedImages, hostPaths };
   }
 
-  #plan(spec: BuildSpec): ReturnType<typeof planBuild> {
-    return planBuild(spec, { owner: this.owner, namespace: this.namespace, placeholder: this.#placeholder });
+  /** Throws for a spec that cannot run. */
+  #plan(spec: BuildSpec): BuildPlan {
+    checkSpec(spec, this.#policy());
+    const plan = planBuild(spec, { owner: this.owner, namespace: this.namespace, placeholder: this.#placeholder });
+    checkSize(plan, placeholderStrategy(this.#placeholder));
+    return plan;
   }
 
   #amend(build: Build, change: (spec: BuildSpec) => BuildSpec): void {
     const record = this.#record(build);
     if (record.stage !== 'setup') throw record.wrongStage('changed');
-    const spec = change(record.spec);
-    checkSpec(spec, this.#policy());
-    record.amend(this.#plan(spec));
+    record.amend(this.#plan(change(record.spec)));
   }
 
   /** Waits for an assembly under way. Passes when there is a verdict, whatever the order of calls was. */
@@ -333,6 +336,6 @@ class PodRuntime implements Runtime {
 }
 
 interface BuildParts {
-  readonly plan: ReturnType<typeof planBuild>;
+  readonly plan: BuildPlan;
   readonly placeholder: PlaceholderOption;
 }

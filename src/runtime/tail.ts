@@ -1,6 +1,6 @@
 /** The log of one step: what the follower must be told by the pod's status, put together. */
 import { followLog, type LogInstance, type LogLine, type LogSource } from '../logs/follow.ts';
-import type { PlannedContainer } from '../pod/start-strategy.ts';
+import type { PlannedContainer } from '../pod/plan.ts';
 import type { ContainerStatus, Pod } from '../pod/types.ts';
 import type { ContainerSnapshotView } from './actors.ts';
 import type { TailOptions } from './contract.ts';

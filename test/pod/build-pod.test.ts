@@ -103,7 +103,7 @@ it('the plan is read back from the pod as it was written', () => {
     owner: 'worker-1',
     buildId: 'Org/Repo#17 — nightly',
     placeholder,
-    secrets: true,
+    attachments: [{ resource: 'secrets', name: `${manifest.metadata.name}-secrets` }],
   });
   expect(plan.containers.map(({ name }) => name)).toEqual(['unit tests (ÄÖÜ)', 'postgres', 'Web Server', 'plugin']);
   expect(plan.containers[0]?.timeouts).toEqual({ pullMs: 1000, runMs: 2000 });

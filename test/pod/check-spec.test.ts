@@ -44,7 +44,11 @@ const refused: readonly (readonly [string, BuildSpec, RegExp])[] = [
   ['the placeholder as a step', one({ image: 'registry.example.com/wait:1' }), /is the placeholder image/],
   ['a privileged image off the list', one({ privileged: true }), /may run privileged/],
   ['a script with arguments', one({ args: ['x'] }), /excludes/],
-  ['an argument over 128 KiB', one({ script: 'x'.repeat(131_072) }), /128 KiB/],
+  [
+    'an argument over 128 KiB',
+    aSpec({ containers: [{ name: 'a', image: 'b', role: 'step', args: ['x'.repeat(131_072)] }] }),
+    /128 KiB/,
+  ],
   ['a NUL', one({ script: 'a\0b' }), /NUL/],
   ['a variable name', one({ environment: { 'a b': '' } }), /"a b" is no name/],
   ['a mount without a volume', one({ mounts: [{ volume: 'v', mountPath: '/v' }] }), /there is no volume "v"/],

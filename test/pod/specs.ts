@@ -1,6 +1,7 @@
 /** Specs for tests: the least that runs, and one that uses every field. */
-import { type BuildPlan, planBuild } from '../../src/pod/build-pod.ts';
+import { planBuild } from '../../src/pod/build-pod.ts';
 import type { BuildSpec, ContainerSpecRequest } from '../../src/pod/build-spec.ts';
+import type { BuildPlan } from '../../src/pod/plan.ts';
 import type { PlaceholderOption } from '../../src/pod/start-strategy.ts';
 
 export const placeholder: PlaceholderOption = { image: 'registry.example.com/wait:1', restartOn: 213 };

@@ -6,7 +6,7 @@ import { completePlaceholder, escapeReferences, placeholderStrategy } from '../.
 import type { Pod } from '../../src/pod/types.ts';
 import { aSpec, aStep } from './specs.ts';
 
-const planned = (request = aStep('test')) => ({ name: request.name, containerName: request.name, request });
+const planned = (request = aStep('test')) => ({ name: request.name, containerName: request.name, index: 0, request });
 
 describe('with any placeholder', () => {
   const strategy = placeholderStrategy({ image: 'wait:1' });

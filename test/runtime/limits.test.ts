@@ -1,12 +1,12 @@
 /** A limit cancels the phase it belongs to, after a fresh look, and never one that is over. */
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../src/clock.ts';
-import type { PlannedContainer } from '../../src/pod/start-strategy.ts';
+import type { PlannedContainer } from '../../src/pod/plan.ts';
 import type { ContainerState } from '../../src/runtime/actors.ts';
 import { PhaseLimits } from '../../src/runtime/limits.ts';
 import { aStep } from '../pod/specs.ts';
 
-const container: PlannedContainer = { name: 'test', containerName: 'test', request: aStep('test') };
+const container: PlannedContainer = { name: 'test', containerName: 'test', index: 0, request: aStep('test') };
 
 function setUp(limits: { pullMs: number; runMs: number }, look: () => void = () => undefined) {
   const clock = new VirtualClock();

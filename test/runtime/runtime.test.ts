@@ -117,6 +117,27 @@ describe('costs', () => {
   });
 });
 
+it.each([40_000, 1_500_000])(
+  'a script of %i bytes runs to its last line, and is removed with the pod',
+  async (bytes) => {
+    const stand = await startStand();
+    try {
+      const runtime = await stand.open();
+      const padding = `# ${'ü'.repeat(50)}\n`.repeat(bytes / 100);
+      const build = await assembled(runtime, step('a', `echo first\n${padding}echo last; exit 5`));
+      const pod = { name: build.podName, uid: runtime.inspectBuild(build).pod.uid };
+      const configMap = { resource: 'configmaps', namespace, name: `${build.podName}-scripts-0` };
+      expect(await stand.admin.get(configMap)).toMatchObject({ metadata: { ownerReferences: [pod] } });
+      await runtime.runContainer(build, 'a');
+      expect(await logOf(runtime, build, 'a')).toEqual(['first', 'last']);
+      expect(await runtime.waitContainer(build, 'a')).toMatchObject({ exitCode: 5 });
+      await runtime.removeBuild(build);
+    } finally {
+      await stand.end();
+    }
+  },
+);
+
 describe('in any order', () => {
   let stand: Stand;
   let runtime: Runtime;

@@ -122,7 +122,7 @@ async function secretsOf(
   namespace: string,
   { pod, plan }: ClusterBuild,
 ): Promise<readonly string[] | undefined> {
-  if (plan.secrets !== true) return [];
+  if (plan.attachments?.some(({ resource }) => resource === 'secrets') !== true) return [];
   const name = secretName(pod.metadata.name);
   try {
     const secret = await client.get<{ readonly data?: Readonly<Record<string, string>> }>({

@@ -3,7 +3,7 @@
 import type { VolumeContent } from '../backend/backend.ts';
 import { type ApiClient, ApiFailure } from '../client.ts';
 import { texts } from '../texts.ts';
-import type { ApiObject, Container, EnvVar, KeyToPath, PodObject } from '../types.ts';
+import type { ApiObject, Container, EnvVar, KeyToPath, PodObject, VolumeSource } from '../types.ts';
 
 /** CreateContainerConfigError: the message is the Event's text after `Error: `. */
 export class ConfigFailure extends Error {
@@ -44,18 +44,23 @@ export class EnvironmentReader {
   /** Rejects with a text for FailedMount. */
   async volumes(): Promise<Map<string, VolumeContent>> {
     const result = new Map<string, VolumeContent>();
-    for (const { name, secret, configMap } of this.#pod.spec.volumes ?? []) {
-      let files: ReadonlyMap<string, Uint8Array> = new Map();
-      if (secret !== undefined) {
-        const data = await this.#data('Secret', secret.secretName, secret.optional);
-        files = projected(data, secret.items);
-      } else if (configMap !== undefined) {
-        const data = await this.#data('ConfigMap', configMap.name, configMap.optional);
-        files = projected(data, configMap.items);
-      }
+    for (const { name, secret, configMap, projected } of this.#pod.spec.volumes ?? []) {
+      const files = new Map<string, Uint8Array>();
+      const sources = projected?.sources ?? [
+        ...(secret === undefined ? [] : [{ secret: { ...secret, name: secret.secretName } }]),
+        ...(configMap === undefined ? [] : [{ configMap }]),
+      ];
+      for (const source of sources) for (const [path, content] of await this.#source(source)) files.set(path, content);
       result.set(name, { files });
     }
     return result;
+  }
+
+  /** One Secret or ConfigMap as files; the other kinds of sources have none here. */
+  async #source({ secret, configMap }: VolumeSource): Promise<ReadonlyMap<string, Uint8Array>> {
+    if (secret !== undefined) return selected(await this.#data('Secret', secret.name, secret.optional), secret.items);
+    if (configMap === undefined) return new Map();
+    return selected(await this.#data('ConfigMap', configMap.name, configMap.optional), configMap.items);
   }
 
   async #value(
@@ -106,7 +111,7 @@ export class EnvironmentReader {
   }
 }
 
-function projected(
+function selected(
   data: ReadonlyMap<string, Uint8Array> | undefined,
   items: readonly KeyToPath[] | undefined,
 ): ReadonlyMap<string, Uint8Array> {

@@ -1,0 +1,62 @@
+/** Creates what a pod needs beside it, gives it to the pod, and removes what the pod does not own. */
+import { PodwrightError } from '../errors.ts';
+import { type Attachment, type AttachmentName, ownedBy } from '../pod/attachments.ts';
+import type { Pod } from '../pod/types.ts';
+import type { Core } from './core.ts';
+import type { BuildRecord } from './record.ts';
+
+/** One of an earlier attempt that nobody owns is in the way and of no use: it is replaced. */
+export async function createAttachment(core: Core, record: BuildRecord, attachment: Attachment): Promise<void> {
+  const { resource, name, manifest } = attachment;
+  const path = { resource, namespace: core.namespace };
+  record.unowned = [...record.unowned.filter((one) => one.name !== name), { resource, name }];
+  try {
+    await core.client.create(path, manifest);
+  } catch (error) {
+    if (!(error instanceof PodwrightError)) throw error;
+    const mayExist = error.code === 'ERR_PODWRIGHT_CONFLICT' || error.code === 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE';
+    if (!mayExist) throw error;
+    await deleteObject(core, attachment);
+    await core.client.create(path, manifest);
+  }
+}
+
+/** What cannot be given stays the runtime's to remove; the build can run all the same. */
+export async function giveAttachmentsToPod(core: Core, record: BuildRecord, pod: Pod): Promise<void> {
+  for (const { resource, name } of record.unowned) {
+    try {
+      const path = { resource, namespace: core.namespace, name };
+      await core.client.patch(path, ownedBy(pod.metadata), { type: 'merge' });
+      record.unowned = record.unowned.filter((one) => one.name !== name);
+    } catch (error) {
+      core.logger.info('an object could not be given to its pod', {
+        build: record.handle.id,
+        [resource]: name,
+        error: String(error),
+      });
+    }
+  }
+}
+
+/** Gives back what could not be deleted, each with the reason. */
+export async function deleteAttachments(core: Core, record: BuildRecord): Promise<readonly string[]> {
+  const remaining: string[] = [];
+  for (const attachment of record.unowned) {
+    try {
+      await deleteObject(core, attachment);
+      record.unowned = record.unowned.filter((one) => one.name !== attachment.name);
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      remaining.push(`${attachment.resource} ${core.namespace}/${attachment.name}: ${words}`);
+    }
+  }
+  return remaining;
+}
+
+async function deleteObject(core: Core, { resource, name }: AttachmentName): Promise<void> {
+  try {
+    await core.client.delete({ resource, namespace: core.namespace, name });
+  } catch (error) {
+    if (!(error instanceof PodwrightError) || error.code !== 'ERR_PODWRIGHT_NOT_FOUND') throw error;
+  }
+}
