@@ -14,16 +14,17 @@ interface CoreEvent extends ApiObject {
 
 const referenceFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
 
-function referenceSelectors(prefix: string, field: 'involvedObject' | 'regarding'): SelectableFields {
+/** Objects are read as they are stored, in the form of core/v1. */
+function referenceSelectors(prefix: string): SelectableFields {
   const reader = (key: (typeof referenceFields)[number]) => (object: ApiObject) =>
-    (object[field] as ObjectReference | undefined)?.[key] ?? '';
+    (object as CoreEvent).involvedObject?.[key] ?? '';
   return Object.fromEntries(referenceFields.map((key) => [`${prefix}.${key}`, reader(key)]));
 }
 
 const text = (field: string) => (object: ApiObject) => String(object[field] ?? '');
 
 export const eventFields: SelectableFields = {
-  ...referenceSelectors('involvedObject', 'involvedObject'),
+  ...referenceSelectors('involvedObject'),
   reason: text('reason'),
   type: text('type'),
   reportingComponent: text('reportingComponent'),
@@ -31,10 +32,10 @@ export const eventFields: SelectableFields = {
 };
 
 export const groupedEventFields: SelectableFields = {
-  ...referenceSelectors('regarding', 'regarding'),
+  ...referenceSelectors('regarding'),
   reason: text('reason'),
   type: text('type'),
-  reportingController: text('reportingController'),
+  reportingController: text('reportingComponent'),
 };
 
 export const eventStrategy: Strategy = {
