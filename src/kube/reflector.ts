@@ -6,15 +6,21 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Actor, createActor } from 'xstate';
-import { type ReflectorFailure, type ReflectorSnapshot, reflectorMachine } from '../../machines/reflector.ts';
+import {
+  type ReflectorFailure,
+  type ReflectorMessage,
+  type ReflectorSnapshot,
+  reflectorMachine,
+} from '../../machines/reflector.ts';
 import { assert } from '../assert.ts';
-import { type Clock, sleep, type Timer } from '../clock.ts';
+import { type Clock, sleep } from '../clock.ts';
 import { isPodwrightError, PodwrightError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeClient, ListOptions, WatchQuery } from './client.ts';
 import { FrameDecoder, isKubeObject, type WatchFrame } from './frames.ts';
 import { type ByteStream, describePath, type KubeList, type KubeObject, type ResourcePath } from './resource.ts';
 import { retryAfterOf, statusOf } from './status.ts';
+import { Watchdog } from './watchdog.ts';
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -118,11 +124,11 @@ export class Reflector<T extends KubeObject> {
       const { items, resourceVersion } = await this.#readPages();
       if (this.#stopping.signal.aborted) return;
       onList(items);
-      this.#actor.send({ type: 'list.succeeded', at: clock.now(), resourceVersion });
+      this.#send({ type: 'list.succeeded', at: clock.now(), resourceVersion });
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const failure = this.#failed(error);
-      this.#actor.send({ type: 'list.failed', at: clock.now(), draw: random(), failure });
+      this.#send({ type: 'list.failed', at: clock.now(), draw: random(), failure });
     }
   }
 
@@ -170,7 +176,7 @@ export class Reflector<T extends KubeObject> {
     let failure: ReflectorFailure | null;
     try {
       const stream = await client.openWatch(path, this.#watchQuery(timeoutSeconds), signal);
-      this.#actor.send({ type: 'watch.opened', at: clock.now() });
+      this.#send({ type: 'watch.opened', at: clock.now() });
       failure = await this.#read(stream, watchdog);
     } catch (error) {
       failure = stalled.signal.aborted ? this.#stalled() : this.#failed(error);
@@ -178,7 +184,7 @@ export class Reflector<T extends KubeObject> {
       watchdog.cancel();
     }
     if (this.#stopping.signal.aborted) return;
-    this.#actor.send({ type: 'watch.ended', at: clock.now(), draw: random(), failure });
+    this.#send({ type: 'watch.ended', at: clock.now(), draw: random(), failure });
   }
 
   #watchQuery(timeoutSeconds: number): WatchQuery {
@@ -213,6 +219,7 @@ export class Reflector<T extends KubeObject> {
   #take(frames: readonly WatchFrame<T>[]): ReflectorFailure | null {
     let failure: ReflectorFailure | null = null;
     let resourceVersion: string | undefined;
+    let objects = 0;
     let bookmarks = 0;
     for (const frame of frames) {
       if (this.#stopping.signal.aborted) return null;
@@ -226,11 +233,12 @@ export class Reflector<T extends KubeObject> {
         continue;
       }
       this.#options.onFrame({ type: frame.type, object: this.#options.trim(frame.object) });
+      objects++;
       resourceVersion = frame.object.metadata.resourceVersion;
     }
     if (resourceVersion !== undefined) {
       const at = this.#options.clock.now();
-      this.#actor.send({ type: 'watch.progressed', at, resourceVersion, frames: frames.length, bookmarks });
+      this.#send({ type: 'watch.progressed', at, resourceVersion, frames: objects, bookmarks });
     }
     return failure;
   }
@@ -242,7 +250,12 @@ export class Reflector<T extends KubeObject> {
       if (this.#stopping.signal.aborted) return;
       throw error;
     }
-    this.#actor.send({ type: 'pause.over', at: this.#options.clock.now() });
+    this.#send({ type: 'pause.over', at: this.#options.clock.now() });
+  }
+
+  /** A result that comes after the stop is of no interest to anybody. */
+  #send(message: ReflectorMessage): void {
+    if (!this.#stopping.signal.aborted) this.#actor.send(message);
   }
 
   #selectors(): Pick<ListOptions, 'labelSelector' | 'fieldSelector'> {
@@ -321,39 +334,4 @@ function versionOf(list: KubeList<unknown>): string {
   const { resourceVersion } = list.metadata;
   if (resourceVersion !== undefined && resourceVersion !== '') return resourceVersion;
   throw new PodwrightError('ERR_PODWRIGHT_API', 'the server sent a list without a resourceVersion');
-}
-
-/** Calls `onStall` when nothing was heard for too long, or the whole took too long. */
-class Watchdog {
-  readonly #clock: Clock;
-  readonly #silenceMs: number;
-  readonly #onStall: () => void;
-  readonly #overdue: Timer;
-  #silence: Timer;
-  #heardAt: number;
-
-  constructor(clock: Clock, silenceMs: number, overdueInMs: number, onStall: () => void) {
-    this.#clock = clock;
-    this.#silenceMs = silenceMs;
-    this.#onStall = onStall;
-    this.#heardAt = clock.now();
-    this.#silence = clock.schedule(silenceMs, () => this.#look());
-    this.#overdue = clock.schedule(overdueInMs, onStall);
-  }
-
-  heard(): void {
-    this.#heardAt = this.#clock.now();
-  }
-
-  cancel(): void {
-    this.#silence.cancel();
-    this.#overdue.cancel();
-  }
-
-  /** Re-arms itself for the rest, so that hearing something costs no timer. */
-  #look(): void {
-    const leftMs = this.#heardAt + this.#silenceMs - this.#clock.now();
-    if (leftMs > 0) this.#silence = this.#clock.schedule(leftMs, () => this.#look());
-    else this.#onStall();
-  }
 }

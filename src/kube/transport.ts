@@ -157,7 +157,7 @@ export class Transport {
     const dispatcher = this.#dispatcher(pool, credentials.tls);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     try {
-      const response = await dispatcher.request({
+      return await dispatcher.request({
         origin: source.server.origin,
         path: this.#path(request),
         method: request.method,
@@ -170,9 +170,6 @@ export class Transport {
         ...(body === undefined ? {} : { body }),
         signal,
       });
-      // Whoever reads gets the error from reading; without a reader it must not end the process.
-      response.body.on('error', () => undefined);
-      return response;
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
       throw this.#networkError(request, cause);

@@ -1,8 +1,10 @@
 /** Requests reach the server as Kubernetes wants them, and every failure says what to do about it. */
+import { execFile } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock, VirtualClock } from '../../src/clock.ts';
+import { VirtualClock } from '../../src/clock.ts';
 import { isPodwrightError, type PodwrightError } from '../../src/errors.ts';
 import { type ConnectOptions, connect, type KubeClient } from '../../src/kube/client.ts';
 import { type ApiServer, all, fixtures, startApiServer, status, until, writeKubeConfig } from './api-server.ts';
@@ -397,12 +399,19 @@ test('TLS with a client certificate is proven against the given authority', asyn
   expect(error.message).toContain('SELF_SIGNED_CERT_IN_CHAIN');
 });
 
-test('the clock of a client is the real one by default and leaves no timer behind', async () => {
+test('a process whose client was closed in the middle of everything ends by itself', async () => {
   const api = await startApiServer();
-  const client = await connectTo(api, { clock: systemClock });
-  api.answer = (exchange) => exchange.json(200, {});
-  await client.get(pod);
-  await client.close();
-  const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout');
-  expect(timers.length).toBeLessThanOrEqual(1);
+  api.answer = (exchange) => (exchange.query.has('watch') ? exchange.open() : exchange.text(503, 'later'));
+  const source = new URL('../../src/kube/client.ts', import.meta.url).href;
+  const script = `
+    const { connect } = await import(${JSON.stringify(source)});
+    const client = await connect({ kubeConfig: ${JSON.stringify(await writeKubeConfig(api.url))} });
+    const pods = { resource: 'pods', namespace: 'builds' };
+    await client.openWatch(pods, {}, new AbortController().signal);
+    const retried = client.list(pods).catch(({ code }) => code);
+    await client.close();
+    console.log(await retried);
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  expect(stdout.trim()).toBe('ERR_PODWRIGHT_STOPPED');
 });

@@ -193,10 +193,13 @@ test('a watch on which nothing is heard for 90 s is opened anew, bookmarks count
   watch.frame('BOOKMARK', { metadata: { resourceVersion: '11' } });
   await until(() => scene.informer.health.counters.bookmarks === 1);
   scene.clock.advance(80_000);
-  expect(scene.informer.health).toMatchObject({ state: 'live', counters: { stalls: 0 } });
+  watch.frame('ADDED', thing('a', 12));
+  await scene.told(1);
+  expect(scene.informer.health).toMatchObject({ state: 'live', counters: { stalls: 0, watches: 1 } });
+  scene.clock.advance(80_000);
   scene.clock.advance(10_000);
   const next = await scene.watch(1);
-  expect(next.query.get('resourceVersion')).toBe('11');
+  expect(next.query.get('resourceVersion')).toBe('12');
   expect(scene.informer.health.counters.stalls).toBe(1);
   await until(() => watch.closed);
 });
@@ -458,6 +461,17 @@ test('nothing is delivered after stop was called, though frames are on their way
   expect(after).toEqual([]);
 });
 
+test('nothing is delivered after a handler stopped it in the middle of a list', async () => {
+  const scene = await startScene();
+  scene.lists.push(list(7, thing('a', 3), thing('b', 4), thing('c', 5)));
+  const remove = scene.informer.addHandler(() => void scene.informer.stop());
+  scene.informer.start();
+  await scene.told(1);
+  await scene.informer.stop();
+  remove();
+  expect(scene.seen).toEqual(['added a 3']);
+});
+
 test('starting twice is starting once', async () => {
   const scene = await startScene();
   scene.informer.start();
@@ -486,10 +500,12 @@ test('ten thousand frames at once arrive in order and let timers run in between'
   const scene = await startScene();
   scene.informer.start();
   const watch = await scene.watch(0);
-  let turns = 0;
+  let most = 0;
+  let before = 0;
   let isDone = false;
   const tick = (): void => {
-    turns++;
+    most = Math.max(most, scene.seen.length - before);
+    before = scene.seen.length;
     if (!isDone) setImmediate(tick);
   };
   setImmediate(tick);
@@ -500,5 +516,5 @@ test('ten thousand frames at once arrive in order and let timers run in between'
   await scene.told(10_000);
   isDone = true;
   expect(scene.seen.map((line) => Number(line.split(' ')[2]))).toEqual(versions);
-  expect(turns).toBeGreaterThan(10);
+  expect(most).toBeLessThan(2_000);
 });

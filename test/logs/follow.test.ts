@@ -207,23 +207,26 @@ test('the next instance is not taken for this one when the status is late to tel
   server.start();
   const { got, done } = reading(server.follow(clock));
   await until(() => got.length === 1);
-  server.append(second(1, 'two'));
-  server.cuts.push({ afterBytes: 0, how: 'reset' });
   server.terminate();
+  server.append(second(1, 'two'));
   server.next = [{ seconds: epoch + 9, bytes: Buffer.from(`${second(9, 'not mine')}\n`) }];
   await until(() => clock.nextAt === 1_000);
   clock.advance(1_000);
-  await until(() => server.api.requests.length === 2 && clock.nextAt !== undefined);
+  // The kubelet serves the next instance by now; the status says so a little later.
+  await until(() => server.api.requests.length === 2 && clock.nextAt === 3_000);
+  expect(got).toHaveLength(1);
   server.which = 'previous';
+  clock.advance(2_000);
   server.tellEnd();
   while (!texts(got).includes('two')) {
-    clock.advance(500);
     await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(100);
   }
   const drive = setInterval(() => clock.advance(500), 1);
   await done;
   clearInterval(drive);
   expect(texts(got)).toEqual(['one', 'two']);
+  expect(queries(server).at(-1)).toMatchObject({ previous: 'true' });
 });
 
 test('lines that were rotated away while the connection was cut are a gap with its times', async () => {
@@ -372,17 +375,45 @@ test.each([
   expect(clock.nextAt).toBeUndefined();
 });
 
-test('leaving the loop closes the connection and leaves no timer', async () => {
+test('leaving the loop closes the connection, leaves no timer, and waits for the end no more', async () => {
   const server = await startLogServer();
   const clock = new VirtualClock();
   server.append(second(0, 'one'), second(1, 'two'));
-  server.start();
-  for await (const { text } of server.follow(clock)) {
+  let waiting: AbortSignal | undefined;
+  const lines = server.follow(clock, {
+    source: {
+      started: async () => ({ containerID: 'containerd://1' }),
+      ended: (signal) => {
+        waiting = signal;
+        return new Promise(() => undefined);
+      },
+      which: () => 'current',
+    },
+  });
+  for await (const { text } of lines) {
     expect(text).toBe('one');
+    expect(waiting?.aborted).toBe(false);
     break;
   }
+  expect(waiting?.aborted).toBe(true);
   await until(() => server.api.requests[0]?.closed === true);
   expect(clock.nextAt).toBeUndefined();
+});
+
+test('a response that was left because of words of the kubelet is closed', async () => {
+  const server = await startLogServer();
+  server.api.next((exchange) => {
+    exchange.open();
+    exchange.write('unable to retrieve container logs for containerd://1\n');
+  });
+  server.append(second(0, 'one'));
+  server.start();
+  const { got, done } = reading(server.follow(fastClock));
+  await until(() => got.length === 1 && server.api.requests[0]?.closed === true);
+  server.terminate();
+  server.tellEnd();
+  await done;
+  expect(texts(got)).toEqual(['one']);
 });
 
 test('a source that fails to tell the end fails the follower', async () => {
