@@ -15,7 +15,7 @@ import { addServeCommand } from './commands/serve.ts';
 import { addWatchCommand } from './commands/watch.ts';
 import { addConfig } from './config.ts';
 import { exitCodeOfError, exitCodes } from './exit-codes.ts';
-import { printError } from './output/errors.ts';
+import { printError, printFault } from './output/errors.ts';
 import { processTerminal } from './terminal.ts';
 
 const terminal = processTerminal();
@@ -41,17 +41,25 @@ addDoctorCommand(program, terminal);
 addCompletionCommand(program, terminal);
 addConfig(program, terminal);
 
+// Node's own exit code for these is 1, which here says that a build failed by its own doing.
+process.on('uncaughtException', (error) => {
+  printFault(terminal, error);
+  process.exit(exitCodes.infrastructure);
+});
+
 try {
   await program.parseAsync(process.argv);
 } catch (error) {
   process.exitCode = exitCodeFor(error);
 }
 
-/** An error that is none of ours is a fault of podwright: it keeps its stack, and the process its own reaction. */
 function exitCodeFor(error: unknown): number {
   // Help and version come as errors too, with the code 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
-  if (!isPodwrightError(error)) throw error;
+  if (!isPodwrightError(error)) {
+    printFault(terminal, error);
+    return exitCodes.infrastructure;
+  }
   printError(terminal, error);
   return exitCodeOfError(error);
 }

@@ -6,6 +6,12 @@ export function printError(terminal: Terminal, error: PodwrightError): void {
   terminal.err(`${errorText(error, terminal)}\n`);
 }
 
+/** An error that is none of ours is a fault of podwright itself: it is shown with its stack. */
+export function printFault(terminal: Terminal, error: unknown): void {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  terminal.err(`podwright has a fault, please report it: ${stack}\n`);
+}
+
 export function errorText(error: PodwrightError, { style }: Pick<Terminal, 'style'>): string {
   const lines = [`${style('red', 'error:')} ${error.message}`];
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
