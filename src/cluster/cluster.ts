@@ -247,7 +247,12 @@ class Cluster implements EmbeddedCluster {
       runtime,
       restarted,
       disturbEvent: () => drawEventFault(this.#rules, this.#random),
-      node: { name: this.#nodeName, address: nodeAddress, ...(this.#options.nodeCapacity ?? defaultCapacity) },
+      node: {
+        name: this.#nodeName,
+        address: nodeAddress,
+        containerd: this.#options.containerd ?? '1.6',
+        ...(this.#options.nodeCapacity ?? defaultCapacity),
+      },
     });
     await this.#kubelet.start();
   }

@@ -7,6 +7,7 @@ import type { PlaceholderImage } from './backend/placeholders.ts';
 import type { ImageScript, MatchedLife } from './backend/script.ts';
 import type { FaultControl } from './faults/control.ts';
 import type { FaultRule } from './faults/rules.ts';
+import type { ContainerdVersion } from './kubelet/node.ts';
 import type { NodeControl } from './node-control.ts';
 import type { ProfileName } from './profile.ts';
 import type { Timings } from './timings.ts';
@@ -43,6 +44,8 @@ export interface ClusterOptions {
   /** In force from the start. */
   readonly faults?: readonly FaultRule[];
   readonly nodeName?: string;
+  /** The container runtime to stand for, where it shows. Default 1.6. */
+  readonly containerd?: ContainerdVersion;
   /** What the node offers. Default 64 CPUs, 256Gi. */
   readonly nodeCapacity?: { readonly cpu: string; readonly memory: string };
   /** Those that differ from the back-end's own. */

@@ -149,6 +149,7 @@ export interface ContainerStatus {
   resources?: Record<string, unknown>;
   allocatedResources?: Record<string, unknown>;
   volumeMounts?: { name: string; mountPath: string; readOnly?: boolean; recursiveReadOnly?: string }[];
+  user?: object;
 }
 
 export interface PodCondition {

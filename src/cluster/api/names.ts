@@ -16,7 +16,9 @@ const labelValueText =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 const qualifiedText =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+
+const keyText = `a valid label key ${qualifiedText} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
 
 /** All annotations of an object together. */
 const annotationBytes = 256 * 1024;
@@ -40,18 +42,24 @@ export function metadataErrors(metadata: ObjectMeta): FieldError[] {
 }
 
 function labelErrors(labels: Readonly<Record<string, string>>): FieldError[] {
-  return Object.entries(labels).flatMap(([key, value]) => {
-    const errors = keyErrors('metadata.labels', key);
-    if (value.length > 63) {
-      errors.push(fieldError.invalid('metadata.labels', value, 'must be no more than 63 bytes'));
-    }
-    if (!labelValueForm.test(value)) errors.push(fieldError.invalid('metadata.labels', value, labelValueText));
-    return errors;
-  });
+  const invalid = (value: string) => (text: string) => fieldError.invalid('metadata.labels', value, text);
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...keyProblems(key).map(invalid(key)),
+    ...labelValueProblems(value).map(invalid(value)),
+  ]);
+}
+
+export function labelValueProblems(value: string): string[] {
+  const problems: string[] = [];
+  if (value.length > 63) problems.push('must be no more than 63 bytes');
+  if (!labelValueForm.test(value)) problems.push(labelValueText);
+  return problems;
 }
 
 function annotationErrors({ annotations = {} }: ObjectMeta): FieldError[] {
-  const errors = Object.keys(annotations).flatMap((key) => keyErrors('metadata.annotations', key.toLowerCase()));
+  const errors = Object.keys(annotations).flatMap((key) =>
+    keyProblems(key.toLowerCase()).map((text) => fieldError.invalid('metadata.annotations', key.toLowerCase(), text)),
+  );
   const bytes = Object.entries(annotations).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   if (bytes > annotationBytes) {
     const message = `Too long: may not be more than ${annotationBytes} bytes`;
@@ -60,15 +68,19 @@ function annotationErrors({ annotations = {} }: ObjectMeta): FieldError[] {
   return errors;
 }
 
-function keyErrors(field: string, key: string): FieldError[] {
-  const slash = key.indexOf('/');
-  const prefix = slash < 0 ? undefined : key.slice(0, slash);
-  const name = key.slice(slash + 1);
-  const errors: FieldError[] = [];
-  if (prefix !== undefined && !isSubdomain(prefix)) {
-    errors.push(fieldError.invalid(field, key, `prefix part ${subdomainText}`));
+/** What is wrong with the key of a label or an annotation. */
+export function keyProblems(key: string): string[] {
+  const parts = key.split('/');
+  const name = parts.at(-1) ?? '';
+  if (parts.length > 2) return [keyText];
+  const problems: string[] = [];
+  const [prefix = ''] = parts;
+  if (parts.length === 2) {
+    if (prefix === '') problems.push('prefix part must be non-empty');
+    else if (!isSubdomain(prefix)) problems.push(`prefix part ${subdomainText}`);
   }
-  if (name.length > 63) errors.push(fieldError.invalid(field, key, 'name part must be no more than 63 bytes'));
-  if (!qualifiedForm.test(name)) errors.push(fieldError.invalid(field, key, qualifiedText));
-  return errors;
+  if (name === '') problems.push('name part must be non-empty');
+  else if (name.length > 63) problems.push('name part must be no more than 63 bytes');
+  if (!qualifiedForm.test(name)) problems.push(`name part ${qualifiedText}`);
+  return problems;
 }

@@ -1,49 +1,14 @@
 /** Label and field selectors of list and watch. */
 import type { ApiObject } from '../types.ts';
+import { parseLabelSelector, type Requirement } from './label-selector.ts';
 import { badRequest } from './status.ts';
 
 export type Matcher = (object: ApiObject) => boolean;
 
-interface Requirement {
-  readonly key: string;
-  readonly operator: 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
-  readonly values: readonly string[];
-}
-
-const keyPattern = '[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?';
-const forms: readonly [RegExp, (parts: RegExpMatchArray) => Requirement][] = [
-  [new RegExp(`^!\\s*(${keyPattern})$`), ([, key = '']) => ({ key, operator: 'absent', values: [] })],
-  [new RegExp(`^(${keyPattern})$`), ([, key = '']) => ({ key, operator: 'exists', values: [] })],
-  [
-    new RegExp(`^(${keyPattern})\\s+(in|notin)\\s*\\(([^()]*)\\)$`),
-    ([, key = '', operator, list = '']) => ({
-      key,
-      operator: operator === 'in' ? 'in' : 'notin',
-      values: list.split(',').map((value) => value.trim()),
-    }),
-  ],
-  [
-    new RegExp(`^(${keyPattern})\\s*(==|=|!=)\\s*([A-Za-z0-9._-]*)$`),
-    ([, key = '', operator, value = '']) => ({ key, operator: operator === '!=' ? 'notin' : 'in', values: [value] }),
-  ],
-  [
-    new RegExp(`^(${keyPattern})\\s*(>|<)\\s*(-?\\d+)$`),
-    ([, key = '', operator, value = '']) => ({ key, operator: operator === '>' ? 'gt' : 'lt', values: [value] }),
-  ],
-];
-
 /** Throws 400 for a text that is no selector. */
 export function labelMatcher(text: string): Matcher {
-  const requirements = split(text).map((part) => parse(part.trim(), text));
+  const requirements = parseLabelSelector(text);
   return ({ metadata }) => requirements.every((requirement) => holds(requirement, metadata.labels ?? {}));
-}
-
-function parse(part: string, whole: string): Requirement {
-  for (const [form, build] of forms) {
-    const parts = part.match(form);
-    if (parts !== null) return build(parts);
-  }
-  throw badRequest(`unable to parse requirement: found '${part}', in selector "${whole}"`);
 }
 
 function holds({ key, operator, values }: Requirement, labels: Readonly<Record<string, string>>): boolean {
@@ -62,22 +27,6 @@ function holds({ key, operator, values }: Requirement, labels: Readonly<Record<s
     case 'lt':
       return value !== undefined && Number(value) < Number(values[0]);
   }
-}
-
-/** Splits at commas outside brackets. */
-function split(text: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let part = '';
-  for (const char of text) {
-    if (char === '(') depth += 1;
-    if (char === ')') depth -= 1;
-    if (char === ',' && depth === 0) {
-      parts.push(part);
-      part = '';
-    } else part += char;
-  }
-  return text.trim() === '' ? [] : [...parts, part];
 }
 
 /** How a resource reads each field that may be selected by. */

@@ -2,10 +2,8 @@
  * The images and the misbehaving registry of the lab in which the recordings were made, as scripts: pull texts are
  * those that containerd gave.
  */
+import type { ContainerdVersion } from '../kubelet/node.ts';
 import type { ImageScript, LifeScript, MatchedLife } from './script.ts';
-
-/** Which containerd's words a pull failure is told in. */
-export type ContainerdVersion = '1.6' | '2.2';
 
 interface PullTexts {
   readonly notFound: string;

@@ -15,11 +15,8 @@ type Truth = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 const isTrue: Truth = { status: 'True' };
 
 export function podConditions(input: ConditionInput): PodCondition[] {
-  const { pod, profile, verdict } = input;
+  const { pod, profile } = input;
   const own: Record<string, Truth> = {
-    ...(verdict?.disruption !== undefined && {
-      DisruptionTarget: { status: 'True', reason: verdict.disruption, message: verdict.message },
-    }),
     PodReadyToStartContainers: sandboxReady(input),
     Initialized: initialized(input),
     Ready: ready(input),
@@ -55,14 +52,12 @@ function sandboxReady({ sandbox, profile }: ConditionInput): Truth {
   return { status: 'False', ...(reason !== undefined && { reason }) };
 }
 
-function initialized({ pod, init, phase, main }: ConditionInput): Truth {
-  const regular = (pod.spec.initContainers ?? []).filter((container) => !isSidecar(pod, container));
-  const open = regular.filter(
-    ({ name }) => init.find((status) => status.name === name)?.state.terminated?.exitCode !== 0,
-  );
-  if (phase === 'Succeeded' || (main.length > 0 && main.every(endedWell))) {
-    return { status: 'True', reason: 'PodCompleted' };
-  }
+function initialized({ pod, init, phase }: ConditionInput): Truth {
+  const open = (pod.spec.initContainers ?? []).filter((container) => {
+    const status = init.find(({ name }) => name === container.name);
+    return isSidecar(pod, container) ? status?.started !== true : status?.state.terminated?.exitCode !== 0;
+  });
+  if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
   if (open.length === 0) return isTrue;
   const names = open.map(({ name }) => name).join(' ');
   return {
@@ -87,8 +82,4 @@ function ready({ pod, main, init, phase }: ConditionInput): Truth {
     reason: 'ContainersNotReady',
     message: `containers with unready status: [${unready.join(' ')}]`,
   };
-}
-
-function endedWell({ state }: ContainerStatus): boolean {
-  return state.terminated?.exitCode === 0;
 }

@@ -16,11 +16,11 @@ import { EventRecorder, type RecorderOptions } from './event-recorder.ts';
 import { Images } from './images.ts';
 import { readLog } from './logs.ts';
 import { type NodeDescription, nodeObject, readyCondition } from './node.ts';
+import type { PodVerdict } from './outcome.ts';
 import { isTerminal } from './phase.ts';
 import { Relist } from './relist.ts';
 import type { ContainerRuntime } from './runtime.ts';
 import type { StarterOptions } from './start.ts';
-import type { PodVerdict } from './status.ts';
 import { StatusManager } from './status-manager.ts';
 import { PodWorker } from './worker.ts';
 
@@ -253,6 +253,7 @@ export class Kubelet implements NodeApi {
       statuses: this.#statuses,
       starter: this.#starter,
       hostIP: node.address,
+      tellsUser: node.containerd === '2.2',
       record: (event) => this.#events.record(event),
       wakeAfter: (delayMs) => void this.#due.set(uid, clock.now() + delayMs),
       onFinished: () => void this.#forget(uid),

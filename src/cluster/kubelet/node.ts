@@ -2,12 +2,18 @@
 import type { Profile } from '../profile.ts';
 import { timestamp } from '../times.ts';
 
+/** Those that were recorded. */
+export type ContainerdVersion = '1.6' | '2.2';
+
+const containerdReleases: Readonly<Record<ContainerdVersion, string>> = { '1.6': '1.6.20', '2.2': '2.2.9' };
+
 export interface NodeDescription {
   readonly name: string;
   /** Told as hostIP; nothing listens there. */
   readonly address: string;
   readonly cpu: string;
   readonly memory: string;
+  readonly containerd: ContainerdVersion;
 }
 
 export function nodeObject(node: NodeDescription, profile: Profile, now: number): Record<string, unknown> {
@@ -34,7 +40,7 @@ export function nodeObject(node: NodeDescription, profile: Profile, now: number)
       ],
       nodeInfo: {
         kubeletVersion: profile.gitVersion,
-        containerRuntimeVersion: 'containerd://1.6.20',
+        containerRuntimeVersion: `containerd://${containerdReleases[node.containerd]}`,
         operatingSystem: 'linux',
         architecture: 'amd64',
       },

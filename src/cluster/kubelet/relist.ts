@@ -18,6 +18,7 @@ export class Relist {
   #views = new Map<string, readonly InstanceView[]>();
   /** Of each pod, what was so already; what only went away does not count. */
   #facts = new Map<string, ReadonlySet<string>>();
+  readonly #addresses = new Map<string, string>();
   #readAt = Number.NEGATIVE_INFINITY;
   readonly #waiting = new Set<{ readonly after: number; readonly resolve: () => void }>();
   #timer: Timer | undefined;
@@ -44,6 +45,11 @@ export class Relist {
     return this.#views.get(uid) ?? [];
   }
 
+  /** The address of the pod's sandbox, once it was seen. */
+  address(uid: string): string | undefined {
+    return this.#addresses.get(uid);
+  }
+
   /** Resolves when the view is newer than `time` of the clock. */
   newerThan(time: number): Promise<void> {
     if (this.#readAt > time) return Promise.resolve();
@@ -61,6 +67,11 @@ export class Relist {
     const before = this.#facts;
     const uids = runtime.podUids();
     this.#views = new Map(uids.map((uid) => [uid, runtime.list(uid)]));
+    this.#addresses.clear();
+    for (const uid of uids) {
+      const sandbox = runtime.sandbox(uid);
+      if (sandbox !== undefined) this.#addresses.set(uid, sandbox.ip);
+    }
     this.#facts = new Map(uids.map((uid) => [uid, this.#factsOf(uid)]));
     this.#readAt = clock.now();
     for (const [uid, facts] of this.#facts) {

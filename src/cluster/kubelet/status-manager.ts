@@ -191,12 +191,18 @@ function endedPhase({ containerStatuses = [] }: PodStatus): 'Succeeded' | 'Faile
 function merged(stored: PodStatus, next: PodStatus, mayRun: boolean): PodStatus {
   const own = next.conditions ?? [];
   const foreign = (stored.conditions ?? []).filter(({ type }: PodCondition) => !own.some((one) => one.type === type));
-  const result = { ...next, conditions: [...foreign, ...own] };
+  const conditions = [...foreign, ...own];
+  const { conditions: _own, ...others } = next;
+  const result: PodStatus = { ...others, ...(conditions.length > 0 && { conditions }) };
   if (!mayRun || isTerminal(stored.phase) || !isTerminal(next.phase)) return result;
   const { reason: _reason, message: _message, ...rest } = result;
   return {
     ...rest,
     phase: stored.phase,
+    // Told only together with the end.
+    conditions: conditions.filter(
+      ({ type }) => type !== 'DisruptionTarget' || foreign.some((one) => one.type === type),
+    ),
     ...(stored.reason !== undefined && { reason: stored.reason }),
     ...(stored.message !== undefined && { message: stored.message }),
   };

@@ -7,7 +7,8 @@ import { texts } from '../texts.ts';
 import { timestamp } from '../times.ts';
 import type { Container, ContainerStatus, PodObject, PodStatus, TerminatedState } from '../types.ts';
 import { podConditions } from './conditions.ts';
-import { isTerminal, podPhase } from './phase.ts';
+import { podOutcome } from './outcome.ts';
+import { podPhase } from './phase.ts';
 import { isSidecar, shouldRestart } from './restart.ts';
 import type { InstanceView, Sandbox } from './runtime.ts';
 
@@ -23,35 +24,27 @@ export interface StatusInput {
   readonly old: PodStatus;
   readonly instances: readonly InstanceView[];
   readonly sandbox: Sandbox | undefined;
+  /** Of the sandbox, as last seen. */
+  readonly address: string | undefined;
   readonly startErrors: ReadonlyMap<string, StartError>;
   /** Nothing will be started any more. */
   readonly terminal: boolean;
   readonly startTime: number;
   readonly now: number;
   readonly hostIP: string;
+  /** Tells as whom a container runs, as containerd 2 does. */
+  readonly tellsUser: boolean;
   readonly profile: Profile;
-  /** Set by the kubelet for a pod that it ends as a whole: eviction, deadline, shutdown. */
-  readonly verdict: PodVerdict | undefined;
-}
-
-export interface PodVerdict {
-  readonly reason: string;
-  readonly message: string;
-  /** `TerminationByKubelet` where the kubelet disrupts a pod that did nothing wrong. */
-  readonly disruption?: string;
+  /** The pod is over its deadline: whatever its containers did, it failed. */
+  readonly overDeadline: boolean;
 }
 
 export function generateStatus(input: StatusInput): PodStatus {
-  const { pod, old, profile, verdict, hostIP, sandbox } = input;
+  const { pod, old, profile, hostIP, address: ip } = input;
   const { spec } = pod;
   const main = spec.containers.map((container) => containerStatus(input, container, old.containerStatuses));
   const init = (spec.initContainers ?? []).map((one) => containerStatus(input, one, old.initContainerStatuses));
-  const computed = verdict === undefined ? podPhase({ pod, main, init, terminal: input.terminal }) : 'Failed';
-  // What the API server shows as over stays so: a new kubelet may know less than the one before.
-  const over = isTerminal(pod.status.phase) ? pod.status : undefined;
-  const phase = over?.phase ?? computed;
-  const { reason, message } = verdict ?? over ?? {};
-  const ip = sandbox?.ready === true ? sandbox.ip : undefined;
+  const { phase, reason, message } = podOutcome(input, podPhase({ pod, main, init, terminal: input.terminal }));
   const generation = pod.metadata.generation;
   return {
     ...(profile.observedGeneration && generation !== undefined && { observedGeneration: generation }),
@@ -80,14 +73,14 @@ function containerStatus(
   const newest = own.at(-1);
   const before = own.at(-2);
   const old = olds?.find(({ name }) => name === container.name);
-  const status = newest === undefined ? missing(input, container, old) : present(pod, container, newest, before);
+  const status = newest === undefined ? missing(input, container, old) : present(input, container, newest, before);
   if (newest !== undefined && !input.profile.forgetsLastState) keepLastState(status, old);
   return terminal || !shouldRestart(pod, container, newest) ? status : waiting(input, container, status);
 }
 
 /** Of a container that has an instance. */
 function present(
-  pod: PodObject,
+  { pod, tellsUser }: StatusInput,
   container: Container,
   newest: InstanceView,
   before: InstanceView | undefined,
@@ -107,7 +100,14 @@ function present(
     containerID: newest.id,
     started: running,
     ...resourcesOf(container),
+    ...mountsOf(container),
+    ...(tellsUser && { user: userOf(container) }),
   };
+}
+
+function userOf({ securityContext }: Container): object {
+  const uid = securityContext?.runAsUser ?? 0;
+  return { linux: { uid, gid: 0, supplementalGroups: [0] } };
 }
 
 function stateOf(instance: InstanceView, container: Container): ContainerStatus['state'] {
@@ -156,6 +156,7 @@ function missing(input: StatusInput, container: Container, old: ContainerStatus 
     image: container.image,
     imageID: '',
     started: false,
+    ...mountsOf(container),
   };
   if (old?.state.running === undefined) return status;
   // It ran, and the record is gone: nobody knows how it ended.
@@ -198,6 +199,17 @@ function resourcesOf({ resources = {} }: Container): Pick<ContainerStatus, 'reso
   return {
     ...(requests !== undefined && { allocatedResources: requests }),
     resources: { ...(limits !== undefined && { limits }), ...(requests !== undefined && { requests }) },
+  };
+}
+
+function mountsOf({ volumeMounts = [] }: Container): Pick<ContainerStatus, 'volumeMounts'> {
+  if (volumeMounts.length === 0) return {};
+  return {
+    volumeMounts: volumeMounts.map(({ name, mountPath, readOnly }) => ({
+      name,
+      mountPath,
+      ...(readOnly === true && { readOnly, recursiveReadOnly: 'Disabled' }),
+    })),
   };
 }
 

@@ -2,8 +2,9 @@
  * Plays the actions of a recording against an embedded cluster: each at the same time after the same frame as then.
  */
 import { VirtualClock } from '../../../src/clock.ts';
-import { type ContainerdVersion, labImages, labLives } from '../../../src/cluster/backend/lab.ts';
+import { labImages, labLives } from '../../../src/cluster/backend/lab.ts';
 import { type EmbeddedCluster, startCluster } from '../../../src/cluster/index.ts';
+import type { ContainerdVersion } from '../../../src/cluster/kubelet/node.ts';
 import { passTime, passTimeUntil, settled } from '../../../src/cluster/virtual-time.ts';
 import { type Action, type Frame, framesOf, isControl, type Line, type RecordingSet } from './recording.ts';
 import { changes, signature } from './signature.ts';
@@ -36,6 +37,7 @@ export async function playRecording(set: RecordingSet, lines: readonly Line[], s
     clock,
     seed,
     namespaces: [namespace],
+    containerd,
     images: labImages(containerd),
     lives: labLives(containerd),
     nodeCapacity: { cpu: '2', memory: '24Gi' },
