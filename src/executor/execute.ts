@@ -12,7 +12,7 @@ import type { Build, BuildStreamItem, RemovalReport, Runtime } from '../runtime/
 import type { CompiledPipeline } from './compile.ts';
 import type { ExecutorEvent, StepRef } from './events.ts';
 import { type PlannedStep, stepsOf } from './plan.ts';
-import type { BuildOutcome, BuildResult, StepResult } from './result.ts';
+import type { BuildOutcome, BuildResult } from './result.ts';
 import { blankResult, StepRun, serviceRef, stepRef } from './run-steps.ts';
 
 export interface ExecuteOptions {
@@ -46,6 +46,10 @@ export interface ExecuteOptions {
 /** For builds that are to be adopted later; see `readPlan`. */
 export const planAnnotation = 'podwright-executor/plan';
 
+/**
+ * Rejects only where there was no build: with what `setupBuild` says of a spec that cannot run. Otherwise a fault of
+ * podwright itself is all that is thrown.
+ */
 export async function execute(pipeline: CompiledPipeline, options: ExecuteOptions): Promise<BuildResult> {
   const clock = options.clock ?? systemClock;
   const startedAt = clock.now();
@@ -129,41 +133,30 @@ class BuildRun {
     this.#refs = new Map(refs.map((ref) => [ref.container, ref]));
   }
 
+  /** Rejects when the build cannot be set up: then nothing was created. */
   async run(): Promise<RunResult> {
+    const build = await this.#setup();
+    const steps = this.#stepRun(build);
     const stopListening = this.#listenForCancel();
-    let build: Build | undefined;
-    let steps: StepRun | undefined;
+    const stream = this.#follow(build);
     let caught: unknown = null;
     try {
-      build = await this.#setup();
-      steps = this.#stepRun(build);
-      const stream = this.#follow(build);
-      try {
-        await this.#assemble(build);
-        await this.#runSteps(build, steps);
-      } finally {
-        await stream.stop();
-      }
+      await this.#assemble(build);
+      await this.#runSteps(build, steps);
     } catch (reason) {
       caught = reason;
     } finally {
       stopListening();
+      await stream.stop();
     }
     const isFault = caught !== null && !isPodwrightError(caught);
     const error = isPodwrightError(caught) ? caught : null;
     const outcome = isFault ? 'error' : this.#outcome(steps, error);
-    if (build !== undefined) this.#options.runtime.concludeBuild(build, outcome === 'error' ? 'errored' : outcome);
-    const removal = build === undefined ? null : await this.#remove(build);
+    this.#options.runtime.concludeBuild(build, outcome === 'error' ? 'errored' : outcome);
+    const removal = await this.#remove(build);
     // What is not ours is a fault of podwright itself, and must not pass as an ending of a build.
     if (isFault) throw caught;
-    return {
-      id: this.#id,
-      outcome,
-      steps: steps?.results() ?? this.#nothingRan(),
-      error,
-      timedOut: this.#timedOut,
-      removal,
-    };
+    return { id: this.#id, outcome, steps: steps.results(), error, timedOut: this.#timedOut, removal };
   }
 
   async #setup(): Promise<Build> {
@@ -282,16 +275,9 @@ class BuildRun {
     }
   }
 
-  #outcome(steps: StepRun | undefined, error: PodwrightError | null): BuildOutcome {
+  #outcome(steps: StepRun, error: PodwrightError | null): BuildOutcome {
     if (this.#cancel.signal.aborted) return 'canceled';
-    if (error !== null) return 'error';
-    return steps?.outcome ?? 'error';
-  }
-
-  #nothingRan(): readonly StepResult[] {
-    const isCanceled = this.#cancel.signal.aborted;
-    const ending = isCanceled ? { status: 'canceled' as const } : { reason: 'the build could not be set up' };
-    return stepsOf(this.#pipeline.plan).map((step) => ({ ...blankResult(stepRef(step, 'step'), step), ...ending }));
+    return error === null ? steps.outcome : 'error';
   }
 
   #emit(event: ExecutorEvent): void {
