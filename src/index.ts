@@ -5,8 +5,18 @@
  */
 export type { Cause, Outcome, Phase, Provenance, PullFailureClass, SettledOutcome } from '../machines/outcome.ts';
 export { causes, isSuccess, phases, pullFailureClasses } from '../machines/outcome.ts';
+export type { DebugConfig, DebugTarget } from './debug/types.ts';
 export type { ErrorCode } from './errors.ts';
 export { errorCodes, isPodwrightError, PodwrightError } from './errors.ts';
+export { publishRuntime } from './events/from-runtime.ts';
+export { type EventServer, type EventServerOptions, type Route, startEventServer } from './events/http/server.ts';
+export { skaffoldRoutes } from './events/http/skaffold-routes.ts';
+export { v3Routes } from './events/http/v3-routes.ts';
+export { EventHub, type EventHubOptions, type Snapshot } from './events/hub.ts';
+export { Metrics } from './events/metrics.ts';
+export { traceHub } from './events/spans.ts';
+export type { State } from './events/state.ts';
+export type { EventBody, PodwrightEvent } from './events/types.ts';
 export { pipelineSchema } from './executor/check-schema.ts';
 export type { CompiledPipeline, CompileOptions } from './executor/compile.ts';
 export { compile } from './executor/compile.ts';
@@ -22,6 +32,7 @@ export type { ReadResult } from './executor/read-pipeline.ts';
 export { parsePipeline, readPipeline } from './executor/read-pipeline.ts';
 export type { BuildOutcome, BuildResult, StepResult, StepStatus } from './executor/result.ts';
 export type { SecretValue } from './executor/variables.ts';
+export { inspectorRoutes } from './inspect/routes.ts';
 export type { ConnectOptions, KubeClient } from './kube/client.ts';
 export { connect } from './kube/client.ts';
 export type { WatchHealth } from './kube/informer.ts';

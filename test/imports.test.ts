@@ -29,7 +29,7 @@ const table: Readonly<Record<Room, Rule>> = {
   runtime: { rooms: [...basics, 'machines', 'kube', 'pod', 'image', 'logs'], packages: ['node:', 'xstate'] },
   debug: { rooms: [...basics, 'pod', 'machines'], packages: ['node:'], typesOnly: ['machines'] },
   events: {
-    rooms: [...basics, 'debug', 'machines'],
+    rooms: [...basics, 'version', 'debug', 'machines'],
     packages: ['node:', 'prom-client', '@opentelemetry/api'],
     typesOnly: ['machines'],
   },

@@ -2,13 +2,13 @@
 import type { ExecutorEvent } from '../executor/events.ts';
 import type { BuildOutcome, BuildResult } from '../executor/result.ts';
 import type { Runtime } from '../runtime/contract.ts';
-import type { RunFlags } from './commands/run.ts';
+import type { ClusterFlags } from './cluster-flags.ts';
 import type { Connection } from './connect.ts';
-import { isServed } from './seeing-flags.ts';
+import { type DebugFlags, isServed, type SeeingFlags } from './seeing-flags.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface RunSeenOptions {
-  readonly flags: RunFlags;
+  readonly flags: SeeingFlags & DebugFlags & Pick<ClusterFlags, 'kubeconfig' | 'context'>;
   readonly terminal: Terminal;
   readonly connection: Connection;
   readonly runtime: Runtime;

@@ -11,12 +11,12 @@ import type { ExecutorEvent } from '../executor/events.ts';
 import { inspectorRoutes } from '../inspect/routes.ts';
 import type { Runtime } from '../runtime/contract.ts';
 import { version } from '../version.ts';
-import type { RunFlags } from './commands/run.ts';
+import type { ClusterFlags } from './cluster-flags.ts';
 import type { Connection } from './connect.ts';
 import { noticeDebugging } from './debug-forwards.ts';
 import { forwarder } from './port-forward.ts';
 import { publishLogs } from './published-logs.ts';
-import { isServed, type SeeingFlags, tokenVariable } from './seeing-flags.ts';
+import { type DebugFlags, isServed, type SeeingFlags, tokenVariable } from './seeing-flags.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Seeing {
@@ -84,7 +84,7 @@ export async function openSeeing(options: SeeingOptions): Promise<Seeing> {
 export interface ExecutionOptions {
   readonly hub: EventHub;
   readonly runtime: Runtime;
-  readonly flags: Pick<RunFlags, 'debug' | 'debugForward' | 'kubeconfig' | 'context'>;
+  readonly flags: DebugFlags & Pick<ClusterFlags, 'kubeconfig' | 'context'>;
   readonly connection: Connection;
   readonly say: (line: string) => void;
 }

@@ -2,12 +2,12 @@
 import { systemClock } from '../clock.ts';
 import { connect } from '../kube/client.ts';
 import { silentLogger } from '../logger.ts';
-import type { ServeFlags } from './commands/serve.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { Observer } from './observer.ts';
 import { openSeeing } from './seeing.ts';
 import type { Terminal } from './terminal.ts';
+import type { ServeFlags } from './watched-cluster-flags.ts';
 
 /** Ends with the first interrupt. */
 export async function serveBuilds(flags: ServeFlags, terminal: Terminal): Promise<number> {

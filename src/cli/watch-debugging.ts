@@ -6,13 +6,13 @@ import { connect, type KubeClient } from '../kube/client.ts';
 import { Informer } from '../kube/informer.ts';
 import { trimPod } from '../pod/trim.ts';
 import type { Pod } from '../pod/types.ts';
-import type { WatchFlags } from './commands/watch.ts';
 import { noticeDebugging } from './debug-forwards.ts';
 import { exitCodes } from './exit-codes.ts';
 import { type Interrupt, listenForInterrupt } from './interrupt.ts';
 import { forwarder } from './port-forward.ts';
 import { openSeeing, type Seeing } from './seeing.ts';
 import type { Terminal } from './terminal.ts';
+import type { WatchFlags } from './watched-cluster-flags.ts';
 
 /** Ends with the first interrupt. */
 export async function watchDebugging(flags: WatchFlags, terminal: Terminal): Promise<number> {

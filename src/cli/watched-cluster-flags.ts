@@ -1,5 +1,6 @@
 /** The flags of commands that watch a cluster. */
 import type { Command } from 'commander';
+import type { SeeingFlags } from './seeing-flags.ts';
 
 /** For commands that only look: never the embedded cluster, and any namespace. */
 export interface WatchedClusterFlags {
@@ -7,6 +8,13 @@ export interface WatchedClusterFlags {
   readonly context?: string;
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
+}
+
+export type ServeFlags = WatchedClusterFlags & SeeingFlags;
+
+export interface WatchFlags extends WatchedClusterFlags, SeeingFlags {
+  readonly selector?: string;
+  readonly forward?: boolean;
 }
 
 export function addWatchedCluster(command: Command): Command {

@@ -4,14 +4,18 @@
  * that a chatty step pushes out neither events nor the lines of another.
  */
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { version } from '../version.ts';
 import { BoundedLog, type Bounds } from './bounded-log.ts';
 import { emptyState, reduce, type State } from './state.ts';
 import type { EventBody, LogLineRecord, PodwrightEvent } from './types.ts';
 
 export interface EventHubOptions {
-  readonly clock: Clock;
-  readonly version: string;
+  /** Default: the real time. */
+  readonly clock?: Clock;
+  /** Told in the first event; default the package's own. */
+  readonly version?: string;
+  /** Which API server, for people. */
   readonly server?: string;
   /** Names this hub's sequence numbers; a random one by default. */
   readonly epoch?: string;
@@ -67,8 +71,8 @@ export class EventHub {
   /** The fold of the events that the log has dropped: where a replay of the kept ones begins. */
   #base: State = emptyState;
 
-  constructor(options: EventHubOptions) {
-    this.#clock = options.clock;
+  constructor(options: EventHubOptions = {}) {
+    this.#clock = options.clock ?? systemClock;
     this.epoch = options.epoch ?? randomUUID();
     this.events = new BoundedLog({ ...defaultEvents, ...options.events }, ({ value }) => {
       this.#base = reduce(this.#base, value.event);
@@ -76,7 +80,7 @@ export class EventHub {
     this.#lineBounds = { ...defaultLines, ...options.lines };
     this.allLines = new BoundedLog(allLinesBounds);
     this.#maxEndedBuilds = options.maxEndedBuilds ?? 1000;
-    this.publish({ type: 'run.started', version: options.version, server: options.server ?? null });
+    this.publish({ type: 'run.started', version: options.version ?? version, server: options.server ?? null });
   }
 
   /** The state, and the number of the newest event in it. */

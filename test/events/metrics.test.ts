@@ -1,4 +1,6 @@
 // The metrics count what happened, their labels have no name of anything in them, and a Prometheus parser reads them.
+import { readFileSync } from 'node:fs';
+import parsePrometheusTextFormat from 'parse-prometheus-text-format';
 import { expect, onTestFinished, test } from 'vitest';
 import { startEventServer } from '../../src/events/http/server.ts';
 import { Metrics } from '../../src/events/metrics.ts';
@@ -23,6 +25,40 @@ test('builds, steps and pull failures are counted by outcome, cause and class', 
   expect(samples.get('podwright_phase_seconds_count{phase="pull"}')).toBe(4);
   expect(samples.get('podwright_phase_seconds_sum{phase="run"}')).toBeGreaterThan(0);
   expect(samples.get('podwright_phase_seconds_count{phase="run"}')).toBe(3);
+});
+
+test('a parser that knows nothing of podwright reads the same', async () => {
+  const { hub, metrics } = aMetrics();
+  playBuild(hub, 'one', { failing: true });
+  const text = await metrics.registry.metrics();
+  const ours = parse(text);
+  const families = parsePrometheusTextFormat(text);
+  expect(families.find(({ name }) => name === 'podwright_phase_seconds')?.type).toBe('HISTOGRAM');
+  const simple = families.filter(({ type }) => type === 'COUNTER' || type === 'GAUGE');
+  expect(simple.length).toBeGreaterThan(12);
+  for (const { name, metrics: samples } of simple) {
+    for (const { labels, value } of samples) {
+      const sorted = Object.entries(labels ?? {})
+        .map(([key, text]) => `${key}="${text}"`)
+        .sort();
+      expect(ours.get(sorted.length === 0 ? name : `${name}{${sorted.join(',')}}`), name).toBe(Number(value));
+    }
+  }
+});
+
+test('the dashboard asks for nothing that there is not', async () => {
+  const { metrics } = aMetrics({ watchCounters: () => ({ pods: noCounts, events: noCounts }) });
+  const names = new Set(
+    [...parse(await metrics.registry.metrics()).keys()].map((series) => series.replace(/\{.*/, '')),
+  );
+  const families = new Set(metrics.registry.getMetricsAsArray().map(({ name }) => name));
+  const dashboard = readFileSync(new URL('../../deploy/grafana-dashboard.json', import.meta.url), 'utf8');
+  const asked = new Set([...dashboard.matchAll(/podwright_\w+/g)].map(([name]) => name));
+  expect(asked.size).toBeGreaterThan(10);
+  for (const name of asked) {
+    const family = name.replace(/_(bucket|sum|count)$/, '');
+    expect(names.has(name) || families.has(name) || families.has(family), `${name} is no metric`).toBe(true);
+  }
 });
 
 test('no name, image or message is in a label, however many builds there are', async () => {
@@ -75,6 +111,18 @@ test('log bytes, subscribers and the event log are seen over HTTP', async () => 
   expect(samples.has('podwright_event_loop_delay_seconds{quantile="0.99"}')).toBe(true);
   left('closed');
 });
+
+const noCounts = {
+  lists: 0,
+  watches: 0,
+  frames: 0,
+  bytes: 0,
+  failures: 0,
+  stalls: 0,
+  expirations: 0,
+  malformedFrames: 0,
+  handlerErrors: 0,
+};
 
 function aMetrics(options: Partial<ConstructorParameters<typeof Metrics>[0]> = {}) {
   const { hub, clock } = aHub();

@@ -8,6 +8,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect, test } from 'vitest';
 import { traceHub } from '../../src/events/spans.ts';
 import { aHub, playBuild } from './helpers.ts';
@@ -52,6 +53,28 @@ test('what is open when it ends is ended', () => {
   playBuild(hub, 'two');
   expect(spans.filter(({ endedAt }) => endedAt === -1)).toEqual([]);
   expect(spans.some(({ name }) => name.includes('two'))).toBe(false);
+});
+
+test('a real SDK exports the trace of a build, whole', async () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const { hub, clock } = aHub();
+  hub.listen(() => clock.advance(10));
+  const end = traceHub({ hub, tracer: provider.getTracer('podwright') });
+  playBuild(hub, 'one', { failing: true });
+  end();
+  await provider.forceFlush();
+  const spans = exporter.getFinishedSpans();
+  expect(spans.map(({ name }) => name).sort()).toEqual(
+    ['build Build one', 'pod pw-one', 'pull', 'pull', 'run', 'start', 'start', 'step compile', 'step test'].sort(),
+  );
+  expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1);
+  const ids = new Set(spans.map((span) => span.spanContext().spanId));
+  const roots = spans.filter(({ parentSpanContext }) => parentSpanContext === undefined);
+  expect(roots.map(({ name }) => name)).toEqual(['build Build one']);
+  for (const { parentSpanContext } of spans) if (parentSpanContext) expect(ids).toContain(parentSpanContext.spanId);
+  const run = spans.find(({ name }) => name === 'run');
+  expect(run?.duration).toEqual([0, 20_000_000]);
 });
 
 test('without an SDK nothing is recorded and nothing fails', () => {

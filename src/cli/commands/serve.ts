@@ -1,10 +1,8 @@
 /** `podwright serve`: the build pods of a cluster, shown as they live, whoever runs them. */
 import type { Command } from 'commander';
-import { addSeeingOptions, type SeeingFlags } from '../seeing-flags.ts';
+import { addSeeingOptions } from '../seeing-flags.ts';
 import type { Terminal } from '../terminal.ts';
-import { addWatchedCluster, type WatchedClusterFlags } from '../watched-cluster-flags.ts';
-
-export type ServeFlags = WatchedClusterFlags & SeeingFlags;
+import { addWatchedCluster, type ServeFlags } from '../watched-cluster-flags.ts';
 
 export function addServeCommand(program: Command, terminal: Terminal): void {
   const command = program

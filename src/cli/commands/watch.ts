@@ -1,13 +1,8 @@
 /** `podwright watch`: tells when containers that can be debugged start and end, in any pods, and forwards their ports. */
 import type { Command } from 'commander';
-import { addSeeingOptions, type SeeingFlags } from '../seeing-flags.ts';
+import { addSeeingOptions } from '../seeing-flags.ts';
 import type { Terminal } from '../terminal.ts';
-import { addWatchedCluster, type WatchedClusterFlags } from '../watched-cluster-flags.ts';
-
-export interface WatchFlags extends WatchedClusterFlags, SeeingFlags {
-  readonly selector?: string;
-  readonly forward?: boolean;
-}
+import { addWatchedCluster, type WatchFlags } from '../watched-cluster-flags.ts';
 
 export function addWatchCommand(program: Command, terminal: Terminal): void {
   const command = program

@@ -3,7 +3,7 @@
  * what comes. Commands to a development loop are answered as not implemented: a build is not one.
  */
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../../clock.ts';
+import { type Clock, systemClock } from '../../clock.ts';
 import type { EventHub, StoredEvent } from '../hub.ts';
 import { v1State, v2State } from '../skaffold/state.ts';
 import { v1Lines } from '../skaffold/v1.ts';
@@ -13,12 +13,13 @@ import { type Route, sendError, sendJson } from './server.ts';
 import { type StreamEnd, streamLog } from './stream.ts';
 
 export interface StreamHooks {
-  readonly clock: Clock;
+  /** Default: the real time. */
+  readonly clock?: Clock;
   /** Called when a subscriber comes and when it goes, for the metrics. */
   readonly onSubscriber?: (api: string) => (end: StreamEnd) => void;
 }
 
-export function skaffoldRoutes(hub: EventHub, hooks: StreamHooks): readonly Route[] {
+export function skaffoldRoutes(hub: EventHub, hooks: StreamHooks = {}): readonly Route[] {
   const v1 = eventStream(hub, hooks, 'v1', (event) => v1Lines(event));
   const v2 = eventStream(hub, hooks, 'v2', (event) => v2Lines(event, hub.epoch));
   return [
@@ -39,7 +40,7 @@ function eventStream(hub: EventHub, hooks: StreamHooks, api: string, lines: Line
     openStream(response);
     const left = hooks.onSubscriber?.(api);
     const end = await streamLog(response, hub.events.cursor(), {
-      clock: hooks.clock,
+      clock: hooks.clock ?? systemClock,
       follow: true,
       encode: ({ value }) => encoded(value, api, lines),
       dropped: (missed) => errorFrame(`the reader was too slow: ${missed} events were dropped before it read them`),
@@ -62,7 +63,7 @@ async function applicationLogs(hub: EventHub, hooks: StreamHooks, response: Serv
   openStream(response);
   const left = hooks.onSubscriber?.('v2-logs');
   const end = await streamLog(response, hub.allLines.cursor(), {
-    clock: hooks.clock,
+    clock: hooks.clock ?? systemClock,
     follow: true,
     encode: ({ value: { build, container, line } }) =>
       v2LogLine(hub.state.builds[build]?.pod?.ref.name ?? build, container, line),

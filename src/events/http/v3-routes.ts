@@ -8,13 +8,14 @@
  * events is the state, always.
  */
 import type { ServerResponse } from 'node:http';
+import { systemClock } from '../../clock.ts';
 import type { EventHub, Snapshot, StoredEvent } from '../hub.ts';
 import { openApi } from './openapi.ts';
 import { type Route, type RouteRequest, sendError, sendJson } from './server.ts';
 import type { StreamHooks } from './skaffold-routes.ts';
 import { streamLog } from './stream.ts';
 
-export function v3Routes(hub: EventHub, hooks: StreamHooks): readonly Route[] {
+export function v3Routes(hub: EventHub, hooks: StreamHooks = {}): readonly Route[] {
   return [
     {
       method: 'GET',
@@ -55,7 +56,7 @@ async function events(
   if (begin.snapshot !== null) response.write(form.snapshot(begin.snapshot));
   const left = hooks.onSubscriber?.('v3');
   const end = await streamLog(response, hub.events.cursor(begin.after), {
-    clock: hooks.clock,
+    clock: hooks.clock ?? systemClock,
     follow: query.get('follow') !== 'false',
     encode: ({ value }) => (build === null || isAbout(value, build) ? form.event(hub.epoch, value) : null),
     dropped: (missed) =>
@@ -139,7 +140,7 @@ async function lines(
   response.flushHeaders();
   const left = hooks.onSubscriber?.('v3-log');
   const end = await streamLog(response, log.cursor(after), {
-    clock: hooks.clock,
+    clock: hooks.clock ?? systemClock,
     follow: query.get('follow') !== 'false',
     encode: ({ seq, value }) =>
       isText
