@@ -83,17 +83,16 @@ export function retryAfterOf(error: unknown): number | undefined {
 }
 
 /**
- * Whether the same request may succeed a little later. client-go repeats 429 and 5xx only when the server said
- * Retry-After; 429 and 503 are never an answer to the request itself, so they are repeated without it, too.
+ * Whether the same request may succeed a little later: no connection, 429, and every 5xx, since a change of etcd's
+ * leader comes as a plain 500.
  */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof PodwrightError)) return false;
   if (error.code === 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE') return !isCertificateFailure(error.details['errno']);
   const status = statusOf(error);
   if (status === undefined) return false;
-  if (status === 429 || status === 503) return true;
   if (status === 403) return passingRefusal.test(error.message);
-  return status >= 500 && retryAfterOf(error) !== undefined;
+  return status === 429 || status >= 500;
 }
 
 /** A wrong certificate stays wrong. */

@@ -145,7 +145,7 @@ export class Transport {
     const renewals = this.#renewals;
     const first = await this.#exchange(pool, request, signal);
     if (first.statusCode !== 401) return await this.#expectSuccess(request, first);
-    await first.body.dump();
+    await readShort(first.body);
     await this.#renew(renewals);
     return await this.#expectSuccess(request, await this.#exchange(pool, request, signal));
   }
@@ -271,7 +271,7 @@ function retryDelayMs(attempt: number, random: number): number {
   return (delayMs * (1 + random)) / 2;
 }
 
-/** A create whose answer was lost, or that timed out inside the server, may have worked. */
+/** A create whose answer was lost, or that failed inside the server, may have worked. */
 function canRepeat(request: ApiRequest, error: unknown): boolean {
   if (!isPassing(error)) return false;
   if (request.repeatable || isNeverSent(error)) return true;
@@ -292,14 +292,18 @@ async function* readStream(
   }
 }
 
-async function readShort(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const chunks: Buffer[] = [];
+/** An error's body, or what came of it before the connection broke: the status says enough. */
+async function readShort(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of body) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > longestErrorBody) break;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > longestErrorBody) break;
+    }
+  } catch {
+    chunks.push(Buffer.from('…'));
   }
   return Buffer.concat(chunks).toString('utf8');
 }

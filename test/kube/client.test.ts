@@ -195,6 +195,29 @@ test('a create whose answer is lost is not sent twice; a get is', async () => {
   await expect(client.get(pod)).resolves.toEqual({ ok: 1 });
 });
 
+test('a 500 is passing for what may be sent twice, and final for a create', async () => {
+  const api = await startApiServer();
+  const client = await connectTo(api, { random: () => 0 });
+  const leaderChanged = status(500, 'InternalError', 'etcdserver: leader changed');
+  api.next((exchange) => exchange.json(500, leaderChanged));
+  api.answer = (exchange) => exchange.json(200, { ok: 1 });
+  await expect(client.patch(pod, {}, { type: 'strategic' })).resolves.toEqual({ ok: 1 });
+  api.next((exchange) => exchange.json(500, leaderChanged));
+  expect((await failureOf(client.create(pods, {}))).details['status']).toBe(500);
+});
+
+test('the status of a refused stream is told although its body was cut', async () => {
+  const api = await startApiServer();
+  const client = await connectTo(api);
+  api.answer = (exchange) => {
+    exchange.response.writeHead(503, { 'retry-after': '3' });
+    exchange.write('{"kind":"Sta');
+    setImmediate(() => exchange.reset());
+  };
+  const error = await failureOf(client.openWatch(pods, {}, new AbortController().signal));
+  expect(error.details).toMatchObject({ status: 503, retryAfterMs: 3_000 });
+});
+
 test('a delete that is repeated after a lost answer takes "not found" for done', async () => {
   const api = await startApiServer();
   const client = await connectTo(api, { random: () => 0 });
@@ -397,6 +420,17 @@ test('TLS with a client certificate is proven against the given authority', asyn
   const error = await failureOf(suspicious.get(pod));
   expect(error.code).toBe('ERR_PODWRIGHT_CLUSTER_UNREACHABLE');
   expect(error.message).toContain('SELF_SIGNED_CERT_IN_CHAIN');
+});
+
+test('requests go through the proxy of the cluster entry', async () => {
+  const proxy = await startApiServer();
+  proxy.answer = (exchange) => exchange.json(200, { by: exchange.headers.host });
+  const kubeConfig = await writeKubeConfig('http://api.example:6443', { token: 'good' }, { 'proxy-url': proxy.url });
+  const client = await connect({ kubeConfig });
+  onTestFinished(() => client.close());
+  await expect(client.get(pod)).resolves.toEqual({ by: 'api.example:6443' });
+  await client.close();
+  await until(() => proxy.sockets.size === 0);
 });
 
 test('a process whose client was closed in the middle of everything ends by itself', async () => {
