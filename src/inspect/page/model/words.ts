@@ -22,10 +22,13 @@ export function toneOfContainer({ state, requestedAt, outcome }: ContainerState)
   }
 }
 
-/** The state before the removal says how a removed build ended. */
-export function endOfBuild({ history }: BuildState): string {
-  return history.findLast(({ state }) => state !== 'removed')?.state ?? 'setup';
+/** How it ended, where somebody judged it before it was removed. */
+export function endOfBuild({ state, history }: BuildState): string {
+  if (state !== 'removed') return state;
+  return history.find((step) => judgements.has(step.state))?.state ?? 'removed';
 }
+
+const judgements: ReadonlySet<string> = new Set(['succeeded', 'failed', 'canceled', 'errored']);
 
 export function toneOfBuild(build: BuildState): Tone {
   switch (endOfBuild(build)) {

@@ -42,7 +42,12 @@ export function Gantt({ store, build, selected }: GanttProps) {
   const height = build.containers.length * rowHeight;
   return (
     <section class="gantt" aria-label="Time line">
-      <div class="gantt-names" style={{ paddingTop: `${axisHeight}px` }} role="listbox" aria-label="Containers">
+      <div class="gantt-names" role="listbox" aria-label="Containers">
+        <div class="legend" style={{ height: `${axisHeight}px` }} aria-hidden="true">
+          <span class="wait">start</span>
+          <span class="pull">pull</span>
+          <span class="run">run</span>
+        </div>
         {build.containers.map((container) => (
           <button
             key={container.name}
