@@ -29,6 +29,7 @@ export interface PipelineFlags {
   readonly secretFile?: readonly string[];
   readonly secretRef?: readonly string[];
   readonly clone?: boolean | string;
+  readonly ready?: readonly string[];
 }
 
 /** What clones where the format would. */
@@ -53,6 +54,11 @@ export function addPipelineOptions(command: Command): Command {
     .option('--secret <name[=value]>', 'a secret, by default from the variable of its name; may be repeated', collect)
     .option('--secret-file <path>', 'a file of lines NAME=value; may be repeated', collect)
     .option('--secret-ref <name=secret/key>', 'a secret that a Kubernetes Secret has; may be repeated', collect)
+    .option(
+      '--ready <service=command>',
+      'the steps wait until this ends with 0 in the service; may be repeated',
+      collect,
+    )
     .addOption(
       new Option('--clone [image]', 'run the clone step; its image is used where the file has none').preset(
         defaultCloneImage,
@@ -79,7 +85,8 @@ export async function loadPipeline(file: string, flags: PipelineFlags, terminal:
     options: {
       facts,
       secrets,
-      environment: environmentOf(flags.env ?? []),
+      environment: pairsOf(flags.env ?? [], '--env NAME=VALUE'),
+      readiness: new Map(Object.entries(pairsOf(flags.ready ?? [], '--ready SERVICE=COMMAND'))),
       ...(clone === undefined ? {} : { cloneImage: clone }),
     },
   };
@@ -128,13 +135,13 @@ function repoOfFlag(repo: string): Pick<BuildFacts['repo'], 'org' | 'name'> {
   throw new PodwrightError('ERR_PODWRIGHT_USAGE', `"${repo}" is no repository`, { remedy: 'Write --repo ORG/NAME.' });
 }
 
-function environmentOf(pairs: readonly string[]): Readonly<Record<string, string>> {
+function pairsOf(pairs: readonly string[], form: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const equals = pair.indexOf('=');
       if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)];
-      throw new PodwrightError('ERR_PODWRIGHT_USAGE', `"${pair}" is no variable`, {
-        remedy: 'Write --env NAME=VALUE.',
+      throw new PodwrightError('ERR_PODWRIGHT_USAGE', `"${pair}" has no name before a "="`, {
+        remedy: `Write ${form}.`,
       });
     }),
   );

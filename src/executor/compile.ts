@@ -7,7 +7,13 @@
  */
 import { isPodwrightError } from '../errors.ts';
 import { parseImageReference } from '../image/reference.ts';
-import type { BuildSpec, ContainerSpecRequest, MountRequest, VolumeRequest } from '../pod/build-spec.ts';
+import type {
+  BuildSpec,
+  ContainerSpecRequest,
+  MountRequest,
+  ReadinessRequest,
+  VolumeRequest,
+} from '../pod/build-spec.ts';
 import { implicitStages } from './check.ts';
 import { withClone } from './clone.ts';
 import type { Path } from './document.ts';
@@ -27,6 +33,8 @@ export interface CompileOptions {
   readonly secrets?: ReadonlyMap<string, SecretValue>;
   /** Variables for every container, over all others. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Shell commands by the name of the service: the first step waits until each ends with 0 in its service. */
+  readonly readiness?: ReadonlyMap<string, string>;
   /** The image of the clone step. Without it, clone steps are left out: the workspace comes from somewhere else. */
   readonly cloneImage?: string;
 }
@@ -141,9 +149,12 @@ class Compiler {
     const container = this.#uniqueName(service, undefined);
     const image = this.#image(service, variables, false);
     this.#noteLimits(service, service.ulimits);
+    const ports = service.ports.filter(({ protocol }) => protocol === 'tcp').map(({ port }) => port);
+    const readiness = readinessOf(this.#options.readiness?.get(service.name), ports);
     this.#containers.push({
       ...this.#common(service, container, image, variables),
       role: 'service',
+      ...(readiness === undefined ? {} : { readiness }),
       ...(service.ports.length === 0
         ? {}
         : {
@@ -153,8 +164,7 @@ class Compiler {
             })),
           }),
     });
-    const ports = service.ports.filter(({ protocol }) => protocol === 'tcp').map(({ port }) => port);
-    return { name: service.name, container, image, ports };
+    return { name: service.name, container, image, ports, readiness: readinessText(readiness) };
   }
 
   #request(step: Step, planned: PlannedStep, variables: Variables): ContainerSpecRequest {
@@ -286,6 +296,20 @@ class Compiler {
 
 function withSecretsMount(container: ContainerSpecRequest): ContainerSpecRequest {
   return { ...container, mounts: [...(container.mounts ?? []), secretsMount] };
+}
+
+/** A command says more than a port. The kubelet asks about one thing only: the first port. */
+function readinessOf(command: string | undefined, ports: readonly number[]): ReadinessRequest | undefined {
+  if (command !== undefined) return { command: ['/bin/sh', '-c', command] };
+  const [tcpPort] = ports;
+  return tcpPort === undefined ? undefined : { tcpPort };
+}
+
+function readinessText(readiness: ReadinessRequest | undefined): string | null {
+  if (readiness === undefined) return null;
+  return 'tcpPort' in readiness
+    ? `port ${readiness.tcpPort} accepts connections`
+    : `"${readiness.command.at(-1)}" succeeds`;
 }
 
 /** `1000`, `1000:1000`, `root`. */

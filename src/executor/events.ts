@@ -21,6 +21,7 @@ export type ExecutorEvent =
   | StepLog
   | StepSkipped
   | StepSettled
+  | ServiceReady
   | ClusterEvent
   | HealthChanged;
 
@@ -103,6 +104,14 @@ export interface StepSettled extends Timed {
   readonly type: 'step.settled';
   readonly step: StepRef;
   readonly result: StepResult;
+}
+/** The steps start: because the service is ready, or because they waited long enough for it. */
+export interface ServiceReady extends Timed {
+  readonly type: 'service.ready';
+  readonly step: StepRef;
+  readonly isReady: boolean;
+  readonly readiness: string;
+  readonly afterMs: number;
 }
 /** A Kubernetes Event of the pod. */
 export interface ClusterEvent extends Timed {

@@ -32,6 +32,8 @@ export interface ExecuteOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** How often a build that the infrastructure ended is run again, from its first step. Default 0. */
   readonly retries?: number;
+  /** How long the first step waits for services to be ready; then it starts all the same. Default 60,000. */
+  readonly serviceReadyMs?: number;
   /** Whether the pod stays for a look at it. Default false. */
   readonly keep?: boolean;
   /** Brings sources in, when the pod waits and before anything runs. */
@@ -42,6 +44,8 @@ export interface ExecuteOptions {
   readonly adopted?: Build;
   readonly clock?: Clock;
 }
+
+const defaultServiceReadyMs = 60_000;
 
 /** For builds that are to be adopted later; see `readPlan`. */
 export const planAnnotation = 'podwright-executor/plan';
@@ -205,7 +209,7 @@ class BuildRun {
   }
 
   #stepRun(build: Build): StepRun {
-    const { runtime, collect } = this.#options;
+    const { runtime, collect, serviceReadyMs = defaultServiceReadyMs } = this.#options;
     return new StepRun({
       runtime,
       build,
@@ -214,6 +218,7 @@ class BuildRun {
       signal: this.#cancel.signal,
       emit: (event) => this.#emit(event),
       mask: this.#mask,
+      serviceReadyMs,
       ...(collect === undefined ? {} : { collect: (step: PlannedStep) => collect(build, step) }),
     });
   }

@@ -42,6 +42,8 @@ export interface PlannedService {
   readonly container: string;
   readonly image: string;
   readonly ports: readonly number[];
+  /** What must hold before the first step starts, in words; null when it is enough that the service runs. */
+  readonly readiness: string | null;
 }
 
 /** Every step of the plan in the order of the file, plugins first. */

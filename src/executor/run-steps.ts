@@ -22,12 +22,15 @@ export interface StepRunOptions {
   readonly signal: AbortSignal;
   readonly emit: (event: ExecutorEvent) => void;
   readonly mask: Mask;
+  /** How long the first step waits for services to be ready. */
+  readonly serviceReadyMs: number;
   /** Called when a step with artifacts has ended, before the next one starts. */
   readonly collect?: (step: PlannedStep) => Promise<void>;
 }
 
 /** How long the log of a container that has ended may still take to come. */
 const lastLinesMs = 30_000;
+const tooLate = new Error('the service is not ready in time');
 
 export class StepRun {
   readonly #options: StepRunOptions;
@@ -133,7 +136,42 @@ export class StepRun {
     const ref = serviceRef(service);
     this.#inBackground(this.#start(ref, service).then(() => undefined));
     const outcome = await this.#launched(ref);
-    if (outcome !== 'succeeded') this.#outcome = outcome;
+    if (outcome === 'succeeded' && service.readiness !== null) await this.#ready(ref, service.readiness);
+  }
+
+  /** The steps do not wait for ever: what a late service means for them, they show themselves. */
+  async #ready(ref: StepRef, readiness: string): Promise<void> {
+    const { runtime, build, clock, serviceReadyMs } = this.#options;
+    const startedAt = this.#now();
+    const giveUp = new AbortController();
+    const timer = clock.schedule(serviceReadyMs, () => giveUp.abort(tooLate));
+    const signal = AbortSignal.any([giveUp.signal, this.#options.signal]);
+    try {
+      const isReady = await runtime.readyContainer(build, ref.container, { signal });
+      this.#emit({
+        type: 'service.ready',
+        at: this.#now(),
+        step: ref,
+        isReady,
+        readiness,
+        afterMs: this.#now() - startedAt,
+      });
+    } catch (error) {
+      if (error !== tooLate) {
+        if (this.#options.signal.aborted) return;
+        throw error;
+      }
+      this.#emit({
+        type: 'service.ready',
+        at: this.#now(),
+        step: ref,
+        isReady: false,
+        readiness,
+        afterMs: serviceReadyMs,
+      });
+    } finally {
+      timer.cancel();
+    }
   }
 
   /** What the launch of a container that nobody waits for means for the build. */

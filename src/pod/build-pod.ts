@@ -7,7 +7,14 @@
  */
 
 import { attachmentsOf } from './attachments.ts';
-import type { BuildSpec, ContainerSpecRequest, JsonObject, JsonValue, PodOptions } from './build-spec.ts';
+import type {
+  BuildSpec,
+  ContainerSpecRequest,
+  JsonObject,
+  JsonValue,
+  PodOptions,
+  ReadinessRequest,
+} from './build-spec.ts';
 import { annotations, buildLabels, containerNames, isDnsLabel, podName } from './labels.ts';
 import { scriptMounts, scriptVolumes } from './long-scripts.ts';
 import type { BuildPlan, PlaceholderOption, PlannedContainer } from './plan.ts';
@@ -137,6 +144,7 @@ function containerOf(plan: BuildPlan, container: PlannedContainer, strategy: Sta
     workingDir: request.workingDir ?? workspacePath(plan.spec),
     ...(request.resources === undefined ? {} : { resources: defined(request.resources) }),
     ...(request.ports === undefined ? {} : { ports: request.ports.map(portOf) }),
+    ...(request.readiness === undefined ? {} : { readinessProbe: readinessProbe(request.readiness) }),
     ...(security === undefined ? {} : { securityContext: security }),
     volumeMounts: [
       { name: workspaceVolumeName, mountPath: workspacePath(plan.spec) },
@@ -145,6 +153,13 @@ function containerOf(plan: BuildPlan, container: PlannedContainer, strategy: Sta
       ...scriptMounts(request),
     ],
   };
+}
+
+/** The placeholder fails it, which nobody asks about: a container that is not ready loses nothing in a pod without a Service. */
+function readinessProbe(readiness: ReadinessRequest): JsonObject {
+  const check: JsonObject =
+    'tcpPort' in readiness ? { tcpSocket: { port: readiness.tcpPort } } : { exec: { command: [...readiness.command] } };
+  return { ...check, periodSeconds: 1, timeoutSeconds: 1 };
 }
 
 function environment(plan: BuildPlan, container: PlannedContainer): JsonObject {

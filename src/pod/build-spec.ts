@@ -65,9 +65,14 @@ export interface ContainerSpecRequest {
   readonly securityContext?: ContainerSecurityContext;
   /** Ports the container listens on, for readers of the pod: `{ port: 5432 }`. */
   readonly ports?: readonly PortRequest[];
+  /** What `readyContainer` waits for: a port that accepts connections, or a command that ends with 0. */
+  readonly readiness?: ReadinessRequest;
   /** Overrides of the build's limits for this container. */
   readonly timeouts?: Pick<PhaseTimeouts, 'pullMs' | 'runMs'>;
 }
+
+/** Asked every second by the kubelet, from within the pod; the command runs in the container. */
+export type ReadinessRequest = { readonly tcpPort: number } | { readonly command: readonly string[] };
 
 export interface SecretKeyRef {
   readonly secret: string;

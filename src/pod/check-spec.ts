@@ -79,7 +79,9 @@ function* containerFaults(
   if (container.workingDir !== undefined && !isAbsolute(container.workingDir)) {
     yield { at: `${at}.workingDir`, message: `"${container.workingDir}" must be an absolute path` };
   }
-  for (const { port } of container.ports ?? []) {
+  const { ports = [], readiness } = container;
+  const probed = readiness !== undefined && 'tcpPort' in readiness ? [readiness.tcpPort] : [];
+  for (const port of [...ports.map((request) => request.port), ...probed]) {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
       yield { at: `${at}.ports`, message: `${port} is no port number` };
     }

@@ -233,6 +233,11 @@ export interface Runtime {
    * Throws `ERR_PODWRIGHT_STATE` before `assembleBuild`.
    */
   waitContainer(build: Build, name: string, options?: SignalOption): Promise<SettledOutcome>;
+  /**
+   * Waits until the container that runs is ready, as its `readiness` says; one without is ready when it runs. Gives
+   * false when it has its verdict first. Aborting `signal` ends the wait, with its reason, and nothing else.
+   */
+  readyContainer(build: Build, name: string, options?: SignalOption): Promise<boolean>;
   /** Never waits. */
   inspectContainer(build: Build, name: string): ContainerView;
   /**

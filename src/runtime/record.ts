@@ -136,6 +136,15 @@ export class BuildRecord implements PodListener {
     return this.#actors.container(container.containerName).outcome;
   }
 
+  /** True once its own instance is ready, false once it has its verdict; undefined before. */
+  readiness({ containerName }: PlannedContainer): boolean | undefined {
+    const { outcome, containerID } = this.#actors.container(containerName);
+    if (outcome === null) return undefined;
+    if (outcome.outcome !== 'running') return false;
+    const status = this.pod?.status?.containerStatuses?.find(({ name }) => name === containerName);
+    return status?.ready === true && status.containerID === containerID ? true : undefined;
+  }
+
   /** The pod is created: what was seen before is told now. */
   created(pod: Pod, facts: StartFacts): void {
     this.uid = pod.metadata.uid;

@@ -209,6 +209,13 @@ class PodRuntime implements Runtime {
     }
   }
 
+  async readyContainer(build: Build, name: string, { signal }: SignalOption = {}): Promise<boolean> {
+    const record = this.#record(build);
+    const container = record.container(name);
+    await this.#assembled(record, name, 'waited for');
+    return await record.waiters.until(() => record.readiness(container), signal);
+  }
+
   inspectContainer(build: Build, name: string): ContainerView {
     const record = this.#record(build);
     return record.containerView(record.container(name));

@@ -206,6 +206,26 @@ describe('what runs beside the steps', () => {
     expect(runtime.started).toEqual(['db']);
   });
 
+  test('the first step waits for a service with a port, and not for ever', async () => {
+    const text = `services: [{ name: db, image: postgres, ports: [5432] }]\n${steps('a')}`;
+    const well = await run(text, { db: { runsOn: true } });
+    expect(well.runtime.calls.slice(2, 5)).toEqual(['run db', 'ready db', 'run a']);
+    expect(well.runtime.spec.containers[0]?.readiness).toEqual({ tcpPort: 5432 });
+
+    const clock = new VirtualClock();
+    const late = run(
+      text,
+      {},
+      { clock, serviceReadyMs: 5_000 },
+      new ScriptedRuntime({ db: { runsOn: true, neverReady: true } }),
+    );
+    await expect.poll(() => clock.nextAt).toBe(5_000);
+    clock.advance(5_000);
+    const { result, events } = await late;
+    expect(result.outcome).toBe('succeeded');
+    expect(events).toContainEqual(expect.objectContaining({ type: 'service.ready', isReady: false, afterMs: 5_000 }));
+  });
+
   test('a detached step does not hold the next one up', async () => {
     const text = 'steps: [{ name: a, image: alpine, detach: true }, { name: b, image: alpine, commands: [x] }]';
     const { statuses, runtime } = await run(text, { a: { runsOn: true } });

@@ -11,6 +11,7 @@ export interface Life {
   readonly runsOn?: boolean;
   readonly ends?: SettledOutcome;
   readonly throws?: PodwrightError;
+  readonly neverReady?: boolean;
 }
 
 const provenance = { decidedAt: 0, source: 'podStatus' } as const;
@@ -101,6 +102,12 @@ export class ScriptedRuntime implements Partial<Runtime> {
     if (this.#isCanceled !== undefined) running.settle(this.#isCanceled);
     else if (life.runsOn !== true) running.settle(life.ends ?? terminated(0));
     return life.runsOn === true ? { outcome: 'running', startedAt: null, provenance } : running.settled;
+  }
+
+  readyContainer(_build: Build, name: string, { signal }: { signal?: AbortSignal } = {}): Promise<boolean> {
+    this.calls.push(`ready ${name}`);
+    if (this.#life(name).neverReady !== true) return Promise.resolve(true);
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
   }
 
   waitContainer(_build: Build, name: string): Promise<SettledOutcome> {

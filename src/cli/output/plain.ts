@@ -74,6 +74,12 @@ export class PlainReporter implements Reporter {
       case 'step.settled':
         this.#settled(event.step, event.result);
         return;
+      case 'service.ready': {
+        const time = durationText(event.afterMs);
+        const late = `not ready after ${time} (${event.readiness}); the steps start all the same`;
+        this.#step(event.step, event.isReady ? `ready after ${time}: ${event.readiness}` : late);
+        return;
+      }
       case 'kube.event':
         this.#clusterEvent(event);
         return;
@@ -106,8 +112,9 @@ export class PlainReporter implements Reporter {
     const pulled = pulledText(reason, message);
     if (pulled !== undefined && container !== null && this.#showStates) this.#line(`[${container}] ${pulled}`);
     const key = `${container}: ${message}`;
-    // "Error: ErrImagePull" only repeats the reason of the message before it.
-    if (severity !== 'Warning' || message.startsWith('Error: ') || this.#told.has(key)) return;
+    // "Error: ErrImagePull" only repeats the reason of the message before it; a probe that fails yet is no failure.
+    if (severity !== 'Warning' || message.startsWith('Error: ') || reason === 'Unhealthy' || this.#told.has(key))
+      return;
     this.#told.add(key);
     this.#line(container === null ? `  ${message}` : `[${container}] ${message}`);
   }
