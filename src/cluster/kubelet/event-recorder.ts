@@ -175,7 +175,8 @@ export class EventRecorder {
         name,
         uid,
         apiVersion: 'v1',
-        resourceVersion,
+        // Of a pod that was found in the runtime only, no version is known.
+        ...(resourceVersion !== '' && { resourceVersion }),
         ...(fieldPath !== undefined && { fieldPath }),
       },
       reason,

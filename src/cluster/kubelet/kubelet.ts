@@ -111,7 +111,8 @@ export class Kubelet implements NodeApi {
     if (this.#options.restarted === true && startMs > 0) await sleep(clock, startMs);
     if (this.#stopped) return;
     this.#relist.start();
-    this.#startTicking();
+    // The ticks and the reading of the runtime keep no step with each other.
+    this.#tickAfter(random.between(0, timings.tickMs));
     this.#pods.start();
     await this.#pods.synced;
     this.#endOrphans();
@@ -169,8 +170,9 @@ export class Kubelet implements NodeApi {
   #endOrphans(): void {
     for (const pod of this.#options.runtime.pods()) {
       if (this.#stopped || this.#workers.has(pod.metadata.uid)) continue;
-      this.#work(pod);
-      this.#workers.get(pod.metadata.uid)?.removed(pod);
+      const orphan = { ...pod, metadata: { ...pod.metadata, resourceVersion: '' } };
+      this.#work(orphan);
+      this.#workers.get(pod.metadata.uid)?.removed(orphan);
     }
   }
 
@@ -196,11 +198,11 @@ export class Kubelet implements NodeApi {
     });
   }
 
-  #startTicking(): void {
+  #tickAfter(delayMs: number): void {
     const { clock, timings } = this.#options;
-    this.#tick = clock.schedule(timings.tickMs, () => {
+    this.#tick = clock.schedule(delayMs, () => {
       this.#wakeDue();
-      this.#startTicking();
+      this.#tickAfter(timings.tickMs);
     });
   }
 

@@ -1,6 +1,7 @@
 /** Compares what was recorded with what was played. The order between pods and Events is free. */
 import type { Frame } from './recording.ts';
 import { changes } from './signature.ts';
+import { wholeChanges } from './whole.ts';
 
 export interface Difference {
   readonly stream: 'pods' | 'events';
@@ -15,6 +16,15 @@ export function firstDifference(recorded: readonly Frame[], played: readonly Fra
   return (
     inStream('pods', ofResource(recorded, 'pods'), ofResource(played, 'pods')) ??
     inStream('events', ordered(ofResource(recorded, 'events')), ordered(ofResource(played, 'events')))
+  );
+}
+
+/** As `firstDifference`, of every field that a client can read. */
+export function firstWholeDifference(recorded: readonly Frame[], played: readonly Frame[]): Difference | undefined {
+  const events = (frames: readonly Frame[]): readonly string[] => [...wholeChanges(frames, 'events')].sort();
+  return (
+    inStream('pods', wholeChanges(recorded, 'pods'), wholeChanges(played, 'pods')) ??
+    inStream('events', events(recorded), events(played))
   );
 }
 

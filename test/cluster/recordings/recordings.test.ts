@@ -1,8 +1,11 @@
-/** The embedded cluster shows what a real one showed when the same was done to it. */
+/**
+ * The embedded cluster shows what a real one showed when the same was done to it: the same frames in the same order, equal
+ * in every field but times, ids, digests and addresses.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { brokenInvariants } from '../invariants.ts';
-import { type Difference, firstDifference } from './compare.ts';
+import { type Difference, firstDifference, firstWholeDifference } from './compare.ts';
 import { playRecording } from './play.ts';
 import { framesOf, readRecording, recordingSets, scenariosOf } from './recording.ts';
 
@@ -10,7 +13,7 @@ import { framesOf, readRecording, recordingSets, scenariosOf } from './recording
 const meant = JSON.parse(readFileSync(new URL('differences.json', import.meta.url), 'utf8')) as Record<string, string>;
 
 /** Where things race, one of the first orders that chance gives is the recorded one. */
-const seedsMax = 40;
+const seedsMax = 100;
 
 interface Result {
   readonly name: string;
@@ -31,7 +34,10 @@ describe.each(recordingSets)('recorded on %s', (set) => {
     for (let tried = 1; tried <= seeds && seed === undefined; tried += 1) {
       const played = await playRecording(set, lines, tried);
       expect(brokenInvariants(played.frames.filter(({ resource }) => resource === 'pods'))).toEqual([]);
-      const difference = played.wrongAnswers[0] ?? firstDifference(recorded, played.frames);
+      const difference =
+        played.wrongAnswers[0] ??
+        firstDifference(recorded, played.frames) ??
+        firstWholeDifference(recorded, played.frames);
       if (difference === undefined) seed = tried;
       else nearest = further(nearest, difference);
     }
