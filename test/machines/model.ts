@@ -70,11 +70,24 @@ export function allWalks<THands>(model: Model<THands>): readonly Walk<THands>[] 
   });
   return paths.flatMap(({ state, steps }) => {
     const before = steps.filter(({ event }) => byMessage.has(event as EventObject));
+    if ((state as AnyMachineSnapshot).status !== 'active') return [];
     return cases.flatMap((last): readonly Walk<THands>[] => {
       if (machine.getTransitionData(state, last.message).length === 0) return [];
       return [walkOf(model, [...before.map(({ event }) => byMessage.get(event as EventObject) ?? last), last])];
     });
   });
+}
+
+/** The walk over the cases of these names. */
+export function walkOver<THands>(model: Model<THands>, ...names: readonly string[]): Walk<THands> {
+  return walkOf(
+    model,
+    names.map((name) => {
+      const found = model.cases.find((one) => one.name === name);
+      if (found === undefined) throw new Error(`the model has no case ${name}`);
+      return found;
+    }),
+  );
 }
 
 /** The fewest of the walks that together take every transition. */
