@@ -1,5 +1,6 @@
 /** What `podwright watch` does. */
 import { systemClock } from '../clock.ts';
+import { isOwnContainer } from '../debug/own-container.ts';
 import { DebugTracker } from '../debug/tracker.ts';
 import { debugEvent } from '../events/build-recorder.ts';
 import { connect, type KubeClient } from '../kube/client.ts';
@@ -48,7 +49,10 @@ async function follow(
   say: (line: string) => void,
 ): Promise<void> {
   const namespace = flags.allNamespaces === true ? undefined : (flags.namespace ?? client.namespace ?? 'default');
-  const tracker = new DebugTracker({ onChange: (change) => hub.publish(debugEvent(null, change)) });
+  const tracker = new DebugTracker({
+    onChange: (change) => hub.publish(debugEvent(null, change)),
+    isOwn: isOwnContainer,
+  });
   const pods = new Informer<Pod>({
     client,
     path: { resource: 'pods', ...(namespace === undefined ? {} : { namespace }) },

@@ -18,6 +18,19 @@ export function follow(follower: Follower): () => void {
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let lastId = '';
+  // An ended run is asked again now and then: the server may come back with another one.
+  let isEnded = false;
+  const tell = (connection: Connection): void => {
+    if (!isEnded || connection === 'ended') follower.onConnection(connection);
+  };
+  const receive = (message: MessageEvent<string>): string => {
+    lastId = message.lastEventId;
+    if (isEnded) {
+      isEnded = false;
+      tell('live');
+    }
+    return message.data;
+  };
   const open = (): void => {
     source = new EventSource(lastId === '' ? '/v3/events' : `/v3/events?after=${encodeURIComponent(lastId)}`);
     const again = (): void => {
@@ -25,31 +38,30 @@ export function follow(follower: Follower): () => void {
       clearTimeout(timer);
       timer = setTimeout(open, retryMs);
     };
-    source.addEventListener('open', () => follower.onConnection('live'));
+    source.addEventListener('open', () => tell('live'));
     source.addEventListener('error', () => {
-      follower.onConnection('lost');
+      tell('lost');
       // The browser tries again by itself, except where the server answered with an error.
       if (source?.readyState === EventSource.CLOSED) again();
     });
     source.addEventListener('snapshot', (message: MessageEvent<string>) => {
-      lastId = message.lastEventId;
-      const { epoch, state } = JSON.parse(message.data) as { epoch: string; state: State };
+      const { epoch, state } = JSON.parse(receive(message)) as { epoch: string; state: State };
       follower.onSnapshot(epoch, state);
     });
     source.addEventListener('event', (message: MessageEvent<string>) => {
-      lastId = message.lastEventId;
-      follower.onEvent(JSON.parse(message.data) as PodwrightEvent);
+      follower.onEvent(JSON.parse(receive(message)) as PodwrightEvent);
     });
     source.addEventListener('ended', () => {
-      follower.onConnection('ended');
+      isEnded = true;
+      tell('ended');
       again();
     });
     source.addEventListener('dropped', () => {
-      follower.onConnection('lost');
+      tell('lost');
       again();
     });
   };
-  follower.onConnection('connecting');
+  tell('connecting');
   open();
   return () => {
     clearTimeout(timer);

@@ -8,6 +8,10 @@ import { emptyState, reduce, type State } from '../../../events/state.ts';
 import type { PodwrightEvent } from '../../../events/types.ts';
 
 const checkpointEvery = 256;
+/** Beyond this many events the oldest are folded into the base: a page that stays open for days must not grow. */
+const eventsKept = 150_000;
+/** So many at once; a multiple of `checkpointEvery`, so that the other checkpoints stay right. */
+const foldedAtOnce = 200 * checkpointEvery;
 
 export class Timeline {
   epoch = '';
@@ -32,6 +36,7 @@ export class Timeline {
     this.events.push(event);
     this.#latest = reduce(this.#latest, event);
     if (this.events.length % checkpointEvery === 0) this.#checkpoints.push(this.#latest);
+    if (this.events.length > eventsKept) this.#foldOldest();
   }
 
   get latest(): State {
@@ -64,6 +69,13 @@ export class Timeline {
       else high = middle;
     }
     return low;
+  }
+
+  #foldOldest(): void {
+    this.#base = this.#checkpoints[foldedAtOnce / checkpointEvery] ?? this.stateAt(foldedAtOnce);
+    this.#checkpoints = this.#checkpoints.slice(foldedAtOnce / checkpointEvery);
+    this.events.splice(0, foldedAtOnce);
+    this.#cached = { count: 0, state: this.#base };
   }
 
   get firstAt(): number {
