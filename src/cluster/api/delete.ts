@@ -43,7 +43,12 @@ function remove(call: Call, object: ApiObject, options: DeleteOptions): ApiObjec
   const grace = definition.kind === 'Pod' ? podGrace(object as PodObject, options.gracePeriodSeconds) : 0;
   const { finalizers = [], deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined && grace > 0) return shorten(call, object, grace);
-  if (grace > 0 || finalizers.length > 0) return deletionTimestamp === undefined ? mark(call, object, grace) : object;
+  if (grace > 0) return mark(call, object, grace);
+  if (finalizers.length > 0) {
+    // It stays for whoever holds it, but its containers need no time any more.
+    const waits = deletionTimestamp !== undefined && object.metadata.deletionGracePeriodSeconds === 0;
+    return waits ? object : mark(call, object, 0);
+  }
   // Watchers of a pod see the mark with grace 0 before it goes; other objects just go.
   const last = definition.kind === 'Pod' ? mark(call, object, 0) : object;
   call.context.store.remove(definition.storage, keyOfObject(call, last));

@@ -75,10 +75,11 @@ function replace(call: Call, old: ApiObject, wanted: ApiObject): ApiObject {
   const key = keyOf(definition, old.metadata.namespace, old.metadata.name);
   const written = context.store.put(definition.storage, key, next);
   const { deletionTimestamp, finalizers = [] } = written.metadata;
-  const waits = finalizers.length > 0 || (old.metadata.finalizers ?? []).length === 0;
-  if (deletionTimestamp === undefined || waits || definition.kind === 'Namespace') return written;
-  // The last finalizer went: what was marked for deletion goes too.
-  return written.metadata.deletionGracePeriodSeconds === 0 ? context.store.remove(definition.storage, key) : written;
+  const lastWent = finalizers.length === 0 && (old.metadata.finalizers ?? []).length > 0;
+  if (deletionTimestamp === undefined || !lastWent) return written;
+  // What only waited for its finalizers goes now; a pod may still have containers, and goes when the kubelet says so.
+  const grace = written.metadata.deletionGracePeriodSeconds ?? 0;
+  return grace === 0 && definition.kind !== 'Namespace' ? context.store.remove(definition.storage, key) : written;
 }
 
 function decoded(call: Call, body: Json): ApiObject {

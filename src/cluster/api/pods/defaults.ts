@@ -44,7 +44,7 @@ function applyContainerDefaults(container: Container): void {
 }
 
 /** By the tag of the image given at create; an image patched in later does not change it. */
-function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
+function defaultPullPolicy(image = ''): 'Always' | 'IfNotPresent' {
   if (image.includes('@')) return 'IfNotPresent';
   const tag = image.slice(image.lastIndexOf('/') + 1).split(':')[1];
   return tag === undefined || tag === 'latest' ? 'Always' : 'IfNotPresent';

@@ -1,0 +1,326 @@
+/** Creates, updates, patches: defaults, what is refused and in which words. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { aPod, jsonPatch, merge, strategic } from '../memory-client.ts';
+import { allRun, pods, startStand, stopStands } from '../stand.ts';
+
+afterEach(stopStands);
+
+describe('create', () => {
+  test('fills in what the API server decides', async () => {
+    const { send } = await startStand();
+    const { status, body } = await send('POST', pods, {
+      metadata: { name: 'p' },
+      spec: { containers: [{ name: 'a', image: 'x:1' }] },
+    });
+    expect(status).toBe(201);
+    expect(body.spec).toMatchObject({
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 30,
+      dnsPolicy: 'ClusterFirst',
+      serviceAccountName: 'default',
+      schedulerName: 'default-scheduler',
+      tolerations: [{ tolerationSeconds: 300 }, { tolerationSeconds: 300 }],
+    });
+    expect(body.spec.containers[0]).toMatchObject({ imagePullPolicy: 'IfNotPresent', resources: {} });
+    expect(body.spec.containers[0].volumeMounts[0].mountPath).toBe('/var/run/secrets/kubernetes.io/serviceaccount');
+    expect(body.metadata.uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/);
+    expect(body.status).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
+  });
+
+  test('the default pull policy comes from the tag', async () => {
+    const { send } = await startStand();
+    const images = ['x', 'x:latest', 'x:1', `x@sha256:${'0'.repeat(64)}`, 'host:5000/x'];
+    const containers = images.map((image, at) => ({ name: `c${at}`, image }));
+    const { body } = await send('POST', pods, aPod('p', { containers }));
+    expect(body.spec.containers.map((one: { imagePullPolicy: string }) => one.imagePullPolicy)).toEqual([
+      'Always',
+      'Always',
+      'IfNotPresent',
+      'IfNotPresent',
+      'Always',
+    ]);
+  });
+
+  test('a generated name has five letters more, and no vowels', async () => {
+    const { send } = await startStand();
+    const { body } = await send('POST', pods, {
+      metadata: { generateName: 'p-' },
+      spec: { containers: [{ name: 'a', image: 'x:1' }] },
+    });
+    expect(body.metadata.name).toMatch(/^p-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+  });
+
+  const rules = {
+    restartPolicy: 'Never',
+    restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [213] } }],
+  };
+
+  test.each([
+    ['1.31', false],
+    ['1.34', false],
+    ['1.35', true],
+    ['1.36', true],
+    ['1.37', true],
+  ] as const)('on %s restart rules are kept: %s', async (profile, kept) => {
+    const { send } = await startStand({ profile });
+    const { status, body } = await send(
+      'POST',
+      pods,
+      aPod('p', { containers: [{ name: 'a', image: 'x:1', ...rules }] }),
+    );
+    expect(status).toBe(201);
+    expect('restartPolicyRules' in body.spec.containers[0]).toBe(kept);
+    expect('restartPolicy' in body.spec.containers[0]).toBe(kept);
+  });
+
+  test.each([
+    ['no name', { metadata: {} }, 422, 'metadata.name: Required value: name or generateName is required'],
+    [
+      'an upper-case name',
+      { metadata: { name: 'P' } },
+      422,
+      'metadata.name: Invalid value: "P": a lowercase RFC 1123 subdomain',
+    ],
+    ['no containers', { metadata: { name: 'p' }, spec: { containers: [] } }, 422, 'spec.containers: Required value'],
+    ['no image', spec({ name: 'a' }), 422, 'spec.containers[0].image: Required value'],
+    ['a space in the image', spec({ name: 'a', image: ' x' }), 422, 'must not have leading or trailing whitespace'],
+    [
+      'a bad container name',
+      spec({ name: 'A', image: 'x' }),
+      422,
+      'spec.containers[0].name: Invalid value: "A": a lowercase RFC 1123 label',
+    ],
+    [
+      'two of a name',
+      spec({ name: 'a', image: 'x' }, { name: 'a', image: 'x' }),
+      422,
+      'spec.containers[1].name: Duplicate value: "a"',
+    ],
+    [
+      'a wrong policy',
+      spec({ name: 'a', image: 'x', imagePullPolicy: 'Now' }),
+      422,
+      'Unsupported value: "Now": supported values: "Always", "IfNotPresent", "Never"',
+    ],
+    [
+      'an unknown volume',
+      spec({ name: 'a', image: 'x', volumeMounts: [{ name: 'v', mountPath: '/v' }] }),
+      422,
+      'spec.containers[0].volumeMounts[0].name: Not found: "v"',
+    ],
+    [
+      'rules without a policy',
+      spec({
+        name: 'a',
+        image: 'x',
+        restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [1] } }],
+      }),
+      422,
+      'restartPolicy: Required value',
+    ],
+    [
+      'a text for a list',
+      { metadata: { name: 'p' }, spec: { containers: 'x' } },
+      400,
+      'json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container',
+    ],
+    [
+      'a number for a text',
+      spec({ name: 1, image: 'x' }),
+      400,
+      'cannot unmarshal number into Go struct field Container.spec.containers.name of type string',
+    ],
+    [
+      'another kind',
+      { kind: 'Secret', apiVersion: 'v1' },
+      400,
+      'the object provided is unrecognized (must be of type Pod)',
+    ],
+    [
+      'another namespace',
+      { metadata: { name: 'p', namespace: 'other' } },
+      400,
+      'the namespace of the provided object does not match the namespace sent on the request',
+    ],
+  ])('%s is refused', async (_what, body, status, text) => {
+    const { send } = await startStand();
+    const answer = await send('POST', pods, body);
+    expect(answer.body).toMatchObject({ kind: 'Status', status: 'Failure', code: status });
+    expect(answer.status).toBe(status);
+    expect(answer.body.message).toContain(text);
+  });
+
+  function spec(...containers: object[]): object {
+    return { metadata: { name: 'p' }, spec: { containers } };
+  }
+
+  test('a second of the name is refused, as a missing namespace is', async () => {
+    const { send } = await startStand();
+    await send('POST', pods, aPod('p'));
+    expect((await send('POST', pods, aPod('p'))).body).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'pods "p" already exists',
+      reason: 'AlreadyExists',
+      details: { name: 'p', kind: 'pods' },
+      code: 409,
+    });
+    const { body } = await send('POST', '/api/v1/namespaces/none/pods', aPod('p'));
+    expect(body).toMatchObject({ code: 404, message: 'namespaces "none" not found' });
+  });
+
+  test('unknown fields are dropped with a warning, or refused when asked for', async () => {
+    const { send } = await startStand();
+    const pod = aPod('p', { spec: { colour: 'blue' } });
+    const { headers, body } = await send('POST', pods, pod);
+    expect(headers['warning']).toBe('299 - "unknown field \\"spec.colour\\""');
+    expect(body.spec).not.toHaveProperty('colour');
+    const strict = await send('POST', `${pods}?fieldValidation=Strict`, pod);
+    expect(strict.body.message).toContain('strict decoding error: unknown field "spec.colour"');
+  });
+
+  test('a dry run changes nothing', async () => {
+    const { send } = await startStand();
+    expect((await send('POST', `${pods}?dryRun=All`, aPod('p'))).status).toBe(201);
+    expect((await send('GET', `${pods}/p`)).status).toBe(404);
+  });
+});
+
+describe('patch', () => {
+  test('of the image: strategic merge by the name of the container', async () => {
+    const { send, podWhen } = await startStand();
+    await send(
+      'POST',
+      pods,
+      aPod('p', {
+        containers: [
+          { name: 'a', image: 'lab.local/placeholder:1' },
+          { name: 'b', image: 'lab.local/placeholder:1' },
+        ],
+      }),
+    );
+    await podWhen('p', allRun);
+    const { status, body } = await send(
+      'PATCH',
+      `${pods}/p`,
+      { spec: { containers: [{ name: 'b', image: 'lab.local/step:1' }] } },
+      strategic,
+    );
+    expect(status).toBe(200);
+    expect(body.spec.containers.map(({ image }: { image: string }) => image)).toEqual([
+      'lab.local/placeholder:1',
+      'lab.local/step:1',
+    ]);
+    expect(body.metadata.generation).toBe(2);
+  });
+
+  test('that changes nothing writes nothing, and nobody is told', async () => {
+    const { send, podWhen, watch, pass } = await startStand();
+    await send('POST', pods, aPod('p'));
+    const pod = await podWhen('p', allRun);
+    await pass(5_000);
+    const { frames } = watch(`${pods}?resourceVersion=${(await send('GET', pods)).body.metadata.resourceVersion}`);
+    const { body } = await send(
+      'PATCH',
+      `${pods}/p`,
+      { spec: { containers: [{ name: 'a', image: 'lab.local/placeholder:1' }] } },
+      strategic,
+    );
+    await pass(5_000);
+    expect(body.metadata.resourceVersion).toBe(pod.metadata.resourceVersion);
+    expect(frames).toEqual([]);
+  });
+
+  test.each([
+    ['merge: null removes, a map is merged', merge, { metadata: { labels: { a: null, c: 'd' } } }, { c: 'd' }],
+    ['JSON patch', jsonPatch, [{ op: 'add', path: '/metadata/labels/e', value: 'f' }], { a: 'b', e: 'f' }],
+    ['strategic: $patch replace', strategic, { metadata: { labels: { $patch: 'replace', g: 'h' } } }, { g: 'h' }],
+  ])('%s', async (_what, options, body, labels) => {
+    const { send } = await startStand();
+    await send('POST', pods, aPod('p', { labels: { a: 'b' } }));
+    const answer = await send('PATCH', `${pods}/p`, body, options);
+    expect(answer.body.metadata.labels).toEqual(labels);
+    expect(answer.body.metadata.generation, 'labels are no change of the spec').toBe(1);
+  });
+
+  test.each([
+    [
+      'a JSON patch whose test fails',
+      jsonPatch,
+      [{ op: 'test', path: '/metadata/name', value: 'x' }],
+      422,
+      'the server rejected our request due to an error in our request',
+    ],
+    [
+      'a path that is not there',
+      jsonPatch,
+      [{ op: 'remove', path: '/metadata/none' }],
+      422,
+      'the server rejected our request',
+    ],
+    [
+      'a media type that is not known',
+      { contentType: 'text/plain' },
+      {},
+      415,
+      'accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json',
+    ],
+    [
+      'an old version',
+      merge,
+      { metadata: { resourceVersion: '1', labels: { x: 'y' } } },
+      409,
+      'the object has been modified',
+    ],
+    [
+      'a list element without its key',
+      strategic,
+      { spec: { containers: [{ image: 'x' }] } },
+      400,
+      'does not contain declared merge key: name',
+    ],
+    ['no JSON', merge, '{', 400, 'json parse error'],
+  ])('%s is refused', async (_what, options, body, code, text) => {
+    const { send } = await startStand();
+    await send('POST', pods, aPod('p'));
+    const answer = await send('PATCH', `${pods}/p`, body as object, options);
+    expect(answer.body).toMatchObject({ code, status: 'Failure' });
+    expect(answer.body.message).toContain(text);
+  });
+
+  test('the server keeps what is its own', async () => {
+    const { send } = await startStand();
+    const { body: made } = await send('POST', pods, aPod('p'));
+    const patch = {
+      metadata: { creationTimestamp: '2020-01-01T00:00:00Z', generation: 77 },
+      status: { phase: 'Failed' },
+    };
+    const { body } = await send('PATCH', `${pods}/p`, patch, merge);
+    expect(body.metadata).toMatchObject({ creationTimestamp: made.metadata.creationTimestamp, generation: 1 });
+    expect(body.status.phase).toBe('Pending');
+  });
+
+  test('of the status leaves the spec alone', async () => {
+    const { send } = await startStand();
+    await send('POST', pods, aPod('p', { spec: { nodeSelector: { no: 'such' } } }));
+    const patch = { metadata: { labels: { x: 'y' } }, spec: { nodeName: 'n' }, status: { message: 'hello' } };
+    const { body } = await send('PATCH', `${pods}/p/status`, patch, merge);
+    expect(body.status.message).toBe('hello');
+    expect(body.spec.nodeName).toBeUndefined();
+    expect(body.metadata.labels).toBeUndefined();
+  });
+});
+
+test('secrets take plain text and give it back encoded', async () => {
+  const { send } = await startStand();
+  const path = '/api/v1/namespaces/default/secrets';
+  const { body } = await send('POST', path, {
+    metadata: { name: 's' },
+    stringData: { user: 'me' },
+    data: { pass: 'eA==' },
+  });
+  expect(body.data).toEqual({ user: 'bWU=', pass: 'eA==' });
+  expect(body).not.toHaveProperty('stringData');
+});
