@@ -37,8 +37,13 @@ export async function runOnCluster(request: RunRequest): Promise<BuildResult> {
     else warnings.push(warning);
   };
   let where = 'nothing yet';
+  let isSettled = false;
   const interrupt = listenForInterrupt({
-    onFirst: () => reporter.notice('Canceling the build and removing its pod. Interrupt again to leave at once.'),
+    onFirst: () => {
+      // Afterwards it only ends that the build is still shown.
+      if (isSettled) return;
+      reporter.notice('Canceling the build and removing its pod. Interrupt again to leave at once.');
+    },
     onSecond: () => {
       reporter.close();
       terminal.err(`\nLeft at once. Still there: ${where}\n`);
@@ -51,7 +56,11 @@ export async function runOnCluster(request: RunRequest): Promise<BuildResult> {
       hasBegun = true;
       where = `pod ${pod} on ${connection?.cluster ?? 'the cluster'}`;
     };
-    return await runBuild({ ...request, connection, warnings, interrupt, onPod });
+    const onSettled = (): void => {
+      isSettled = true;
+      where = 'nothing';
+    };
+    return await runBuild({ ...request, connection, warnings, interrupt, onPod, onSettled });
   } catch (error) {
     // Whatever was under way failed because of it.
     throw interrupt.signal.aborted && isPodwrightError(error) ? interrupt.signal.reason : error;
@@ -66,10 +75,11 @@ interface BuildContext extends RunRequest {
   readonly warnings: readonly string[];
   readonly interrupt: Interrupt;
   readonly onPod: (pod: string) => void;
+  readonly onSettled: () => void;
 }
 
 async function runBuild(context: BuildContext): Promise<BuildResult> {
-  const { compiled, flags, reporter, connection, interrupt, onPod, terminal } = context;
+  const { compiled, flags, reporter, connection, interrupt, onPod, onSettled, terminal } = context;
   const setup = await setupFacts(context);
   const { client, namespace } = connection;
   const runtime = await createRuntime(
@@ -96,6 +106,7 @@ async function runBuild(context: BuildContext): Promise<BuildResult> {
         signal,
         on: (event: ExecutorEvent) => {
           if (event.type === 'build.prepared') onPod(`${event.namespace}/${event.pod}`);
+          if (event.type === 'build.settled') onSettled();
           onEvent(event);
           recorder?.event(event);
           reporter.event(event);

@@ -1,4 +1,5 @@
 /** Runs a build before the eyes that its flags ask for: served, debuggable, or neither. */
+import { ProxyTracerProvider, trace } from '@opentelemetry/api';
 import type { ExecutorEvent } from '../executor/events.ts';
 import type { BuildOutcome, BuildResult } from '../executor/result.ts';
 import type { Runtime } from '../runtime/contract.ts';
@@ -24,7 +25,7 @@ export async function runSeen(
   { flags, terminal, connection, runtime, signal, say }: RunSeenOptions,
   run: (onEvent: (event: ExecutorEvent) => void) => Promise<BuildResult>,
 ): Promise<BuildResult> {
-  if (!isServed(flags) && flags.debug === undefined) return await run(() => undefined);
+  if (!isServed(flags) && flags.debug === undefined && !isTraced()) return await run(() => undefined);
   // Loaded now: most runs need neither a server nor its libraries.
   const { openSeeing, publishExecution } = await import('./seeing.ts');
   const seeing = await openSeeing({
@@ -49,4 +50,13 @@ export async function runSeen(
   } finally {
     await seeing.end(outcome === 'error' ? 'errored' : outcome);
   }
+}
+
+/** Whether whoever started this process brought an OpenTelemetry SDK, as with `node --import ./otel.js`. */
+function isTraced(): boolean {
+  const provider = trace.getTracerProvider();
+  // Without an SDK the API's proxy stands before a provider that does nothing, the same for all proxies.
+  return !(
+    provider instanceof ProxyTracerProvider && provider.getDelegate() === new ProxyTracerProvider().getDelegate()
+  );
 }

@@ -61,6 +61,27 @@ steps:
   run.child.kill('SIGINT');
   const [code] = await run.ended;
   expect(code).toBe(0);
+  expect(run.output()).not.toContain('Canceling');
+});
+
+test('spans go to the SDK that the process was started with, and nowhere without one', async () => {
+  const set = join(mkdtempSync(join(tmpdir(), 'podwright-otel-')), 'otel.mjs');
+  const sdk = import.meta.resolve('@opentelemetry/sdk-trace-base');
+  const api = import.meta.resolve('@opentelemetry/api');
+  writeFileSync(
+    set,
+    `import { trace } from ${JSON.stringify(api)};
+     import { BasicTracerProvider, SimpleSpanProcessor } from ${JSON.stringify(sdk)};
+     const exporter = {
+       export: (spans, done) => { for (const span of spans) process.stderr.write('SPAN ' + span.name + '\\n'); done({ code: 0 }); },
+       shutdown: async () => {},
+     };
+     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));`,
+  );
+  const file = pipeline('version: "1"\nsteps:\n  - name: hello\n    image: alpine:3\n    commands: [echo]\n');
+  const traced = start(['run', file], ['--import', set]);
+  expect((await traced.ended)[0]).toBe(0);
+  for (const name of ['step hello', 'run', 'build ']) expect(traced.output()).toContain(`SPAN ${name}`);
 });
 
 test.each([
@@ -87,8 +108,8 @@ interface Run {
   line(pattern: RegExp): Promise<string>;
 }
 
-function start(args: readonly string[]): Run {
-  const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+function start(args: readonly string[], nodeArgs: readonly string[] = []): Run {
+  const child = spawn(process.execPath, [...nodeArgs, bin, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   const looks = new Set<() => void>();
