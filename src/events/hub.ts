@@ -48,7 +48,7 @@ export interface Snapshot {
   readonly state: State;
 }
 
-const defaultEvents: Bounds = { maxEntries: 100_000, maxBytes: 64 * 2 ** 20 };
+const defaultEvents: Bounds = { maxEntries: 50_000, maxBytes: 32 * 2 ** 20 };
 const defaultLines: Bounds = { maxEntries: 20_000, maxBytes: 2 ** 20 };
 const allLinesBounds: Bounds = { maxEntries: 50_000, maxBytes: 8 * 2 ** 20 };
 const ended: readonly string[] = ['succeeded', 'failed', 'canceled', 'errored', 'removed'];

@@ -113,17 +113,14 @@ async function answer(
     if (refusal.status === 401) response.setHeader('www-authenticate', 'Bearer');
     return sendError(response, refusal.status, refusal.status === 401 ? 16 : 7, refusal.message);
   }
-  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const { method } = request;
   const found = routes.flatMap((one) => {
     const params = match(one.parts, url.pathname);
     return params === null ? [] : [{ route: one.route, params }];
   });
   const hit = found.find(({ route }) => route.method === method);
   if (hit !== undefined) {
-    await hit.route.handle(
-      { method: request.method ?? 'GET', url, params: hit.params, headers: request.headers },
-      response,
-    );
+    await hit.route.handle({ method: method ?? 'GET', url, params: hit.params, headers: request.headers }, response);
   } else if (found.length > 0) {
     response.setHeader('allow', found.map(({ route }) => route.method).join(', '));
     sendError(response, 405, 12, 'Method Not Allowed');

@@ -161,6 +161,19 @@ test('v2: the lines of all containers are application logs', async () => {
   response.close();
 });
 
+test.each(['/v1/events', '/v2/events'])(
+  '%s: a reader that is too slow gets an error frame as its last line',
+  async (path) => {
+    const { hub, server } = await aServer({ hub: { events: { maxEntries: 5, maxBytes: 1_000_000 } } });
+    const response = await rawRequest(server.url, path);
+    await response.until((text) => text.endsWith('\n'));
+    // In one go, so that it cannot be read in between.
+    for (const id of ['one', 'two']) playBuild(hub, id);
+    const last = jsonLines(await response.ended()).at(-1);
+    expect(last).toEqual({ error: { code: 8, message: expect.stringMatching(/too slow: \d+ events/), details: [] } });
+  },
+);
+
 test.each([
   ['POST', '/v1/execute', 501],
   ['PUT', '/v1/build/auto_execute', 501],

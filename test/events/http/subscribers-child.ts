@@ -1,5 +1,6 @@
 // Many subscribers in a process of their own: node subscribers-child.ts URL READERS STALLED
-// Prints `connected` when all are, then one JSON line when every reader's stream has ended.
+// Prints `connected` when all are, `at N` when every reader has read event N (every 50), and one JSON line when every
+// reader's stream has ended; then it reads what the stalled ones got, and prints that.
 import { connect, type Socket } from 'node:net';
 
 const [url = '', readers = '0', stalled = '0'] = process.argv.slice(2);
@@ -12,6 +13,9 @@ interface Seen {
   /** The end of a chunk that may be half an id. */
   rest: string;
 }
+
+/** How many readers have come to each multiple of 50. */
+const reached = new Map<number, number>();
 
 const total = Number(readers) + Number(stalled);
 const connected = Array.from({ length: total }, (_, index) => subscribe(index < Number(readers)));
@@ -54,6 +58,11 @@ function take(state: Seen, chunk: string): void {
     const seq = Number(match[1]);
     if (seq !== 0 && seq !== state.last + 1) state.faults++;
     state.last = seq;
+    if (seq % 50 === 0 && seq > 0) {
+      const count = (reached.get(seq) ?? 0) + 1;
+      reached.set(seq, count);
+      if (count === Number(readers)) process.stdout.write(`at ${seq}\n`);
+    }
     end = match.index + match[0].length;
   }
   state.rest = text.slice(Math.max(end, text.length - 80));
