@@ -158,6 +158,17 @@ describe('a pull that fails', () => {
     expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'notFound', attempts: 1 });
   });
 
+  test('the same reason in one more version of the pod is not one more attempt', () => {
+    const build = TestBuild.ready({ direct: true });
+    const failing = waiting('ErrImagePull', `${stepImage}: not found`);
+    build.shows({ a: failing, b: waiting('ContainerCreating') });
+    build.shows({ a: failing, b: step('C-b', { restartCount: 0 }) });
+    expect(build.state('a')).toBe('pulling');
+    build.shows({ a: waiting('ImagePullBackOff'), b: step('C-b', { restartCount: 0 }) });
+    build.shows({ a: failing, b: step('C-b', { restartCount: 0 }) });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'notFound', attempts: 2 });
+  });
+
   test('a class that turns from permanent to transient loses its short grace', () => {
     const build = direct();
     build.shows({ a: waiting('ErrImagePull', `${stepImage}: not found`) });
@@ -445,6 +456,14 @@ describe('which image runs', () => {
     build.shows({ a: placeholder('P-a', { image: 'some/alias:2' }), b: placeholder('P-b') }, { phase: 'Running' });
     expect(build.state('a')).toBe('pending');
     build.shows({ a: stepEnded('C-a', 0), b: placeholder('P-b') });
+    expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'completed' });
+  });
+
+  test('where no image tells anything, a restart does: the first instance was the placeholder', () => {
+    const build = new TestBuild({ containers: ['a'] });
+    build.create();
+    build.request('a');
+    build.shows({ a: stepEnded('X', 0, 'Completed', { image: 'some/alias:2', imageID: '', restartCount: 1 }) });
     expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'completed' });
   });
 
