@@ -15,22 +15,14 @@ export interface DebugNoticesOptions {
 export function noticeDebugging({ hub, say, forward }: DebugNoticesOptions): () => Promise<void> {
   const forwards = new Map<string, Promise<readonly Forward[]>>();
   const take = (event: PodwrightEvent): void => {
-    switch (event.type) {
-      case 'debug.started':
-        say(startedLine(event.target));
-        if (forward !== undefined) forwards.set(keyOf(event.target), open(event.target, event.build, forward));
-        break;
-      case 'debug.terminated':
-        say(
-          `debug: ${nameOf(event.target)} ended${event.exitCode === null ? '' : ` with exit code ${event.exitCode}`}`,
-        );
-        void close(event.target);
-        break;
-      case 'debug.refused':
-        say(`debug: ${event.namespace}/${event.pod}: ${event.message}`);
-        break;
-      default:
-    }
+    if (event.type === 'debug.started') {
+      say(startedLine(event.target));
+      if (forward !== undefined) forwards.set(keyOf(event.target), open(event.target, event.build, forward));
+    } else if (event.type === 'debug.terminated') {
+      const code = event.exitCode === null ? '' : ` with exit code ${event.exitCode}`;
+      say(`debug: ${nameOf(event.target)} ended${code}`);
+      void close(event.target);
+    } else if (event.type === 'debug.refused') say(`debug: ${event.namespace}/${event.pod}: ${event.message}`);
   };
 
   async function open(
@@ -42,7 +34,11 @@ export function noticeDebugging({ hub, say, forward }: DebugNoticesOptions): () 
     const opened: Forward[] = [];
     for (const [portName, remotePort] of Object.entries(target.debugPorts)) {
       const onFailure = (reason: string): void => say(`debug: ${nameOf(target)}: port ${remotePort}: ${reason}`);
-      const one = await openForward({ namespace, pod, port: remotePort }, onFailure);
+      const one = await openForward({ namespace, pod, port: remotePort }, onFailure).catch((error: unknown) => {
+        onFailure(error instanceof Error ? error.message : String(error));
+        return null;
+      });
+      if (one === null) continue;
       opened.push(one);
       say(`debug: attach to 127.0.0.1:${one.localPort} (${portName}, port ${remotePort} of ${nameOf(target)})`);
       const ports = { portName, remotePort, address: '127.0.0.1', localPort: one.localPort };

@@ -102,7 +102,8 @@ export class EventHub {
     if (this.events.isClosed) return null;
     const at = this.#clock.now();
     const { value } = this.events.append((seq) => {
-      const event = { seq, at, ...body };
+      // Last, so that an event that is published again gets a place of its own.
+      const event = { ...body, seq, at };
       const json = JSON.stringify(event);
       return { value: { event, json, encoded: new Map() }, bytes: json.length };
     });

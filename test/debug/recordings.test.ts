@@ -137,16 +137,10 @@ function damaged(lines: readonly RecordingLine[], fates: readonly string[]): rea
       return [];
     if (line.type === 'DELETED') server.delete(line.object.metadata.name);
     else server.set(line.object.metadata.name, line.object);
-    switch (fates[turn++ % fates.length]) {
-      case 'drop':
-        return [];
-      case 'repeat':
-        return [line, line];
-      case 'relist':
-        return [{ t: line.t, kind: 'list', resource: 'pods', items: [...server.values()] }];
-      default:
-        return [line];
-    }
+    const fate = fates[turn++ % fates.length];
+    if (fate === 'drop') return [];
+    if (fate === 'repeat') return [line, line];
+    return fate === 'relist' ? [{ t: line.t, kind: 'list', resource: 'pods', items: [...server.values()] }] : [line];
   });
 }
 
