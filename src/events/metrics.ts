@@ -46,8 +46,8 @@ export class Metrics {
   readonly #hub: EventHub;
   readonly #delay: ReturnType<typeof monitorEventLoopDelay>;
   readonly #unlisten: () => void;
-  /** When the container's current phase began. Kept until its verdict. */
-  readonly #began = new Map<string, { readonly phase: Phase; readonly at: number }>();
+  /** When the current phase of a container began, by build. Kept until its verdict, at most until the build is removed. */
+  readonly #began = new Map<string, Map<string, { readonly phase: Phase; readonly at: number }>>();
   readonly #builds = this.#counter('builds_total', 'Builds that ended', ['outcome']);
   readonly #steps = this.#counter('steps_total', 'Containers with a verdict', ['outcome', 'cause']);
   readonly #pullFailures = this.#counter('pull_failures_total', 'Images that could not be had', ['class', 'permanent']);
@@ -117,7 +117,7 @@ export class Metrics {
         this.#build(event);
         break;
       case 'container.requested':
-        this.#began.set(keyOf(event.build, event.container), { phase: 'start', at: event.at });
+        this.#begin(event, 'start');
         break;
       case 'container.changed':
         this.#container(event);
@@ -148,6 +148,7 @@ export class Metrics {
   }
 
   #build(event: Extract<PodwrightEvent, { type: 'build.changed' }>): void {
+    if (event.to === 'removed') this.#began.delete(event.build);
     const outcome = buildEnds.find((end) => end === event.to);
     if (outcome === undefined) return;
     this.#builds.inc({ outcome });
@@ -156,13 +157,22 @@ export class Metrics {
   }
 
   #container(event: ContainerChanged & { readonly at: number }): void {
-    const key = keyOf(event.build, event.container);
-    const before = this.#began.get(key);
+    const before = this.#began.get(event.build)?.get(event.container);
     if (before !== undefined) this.#observe(before.phase, event.at - before.at);
     const phase = phaseOf[event.to];
-    if (phase === null || (phase === 'start' && before === undefined)) this.#began.delete(key);
-    else this.#began.set(key, { phase, at: event.at });
+    if (phase === null || (phase === 'start' && before === undefined)) {
+      this.#began.get(event.build)?.delete(event.container);
+    } else this.#begin(event, phase);
     if (phase === null && event.outcome !== null) this.#settled(event.outcome);
+  }
+
+  #begin(
+    { build, container, at }: { readonly build: string; readonly container: string; readonly at: number },
+    phase: Phase,
+  ): void {
+    const phases = this.#began.get(build) ?? new Map<string, { readonly phase: Phase; readonly at: number }>();
+    phases.set(container, { phase, at });
+    this.#began.set(build, phases);
   }
 
   #settled(outcome: Outcome): void {
@@ -283,10 +293,6 @@ const watchCounters: readonly (readonly [string, string, keyof WatchCountersView
   ['watch_malformed_frames_total', 'Frames that could not be read', 'malformedFrames'],
   ['watch_handler_errors_total', 'Handlers that threw', 'handlerErrors'],
 ];
-
-function keyOf(build: string, container: string): string {
-  return JSON.stringify([build, container]);
-}
 
 function builds(hub: EventHub): readonly BuildState[] {
   return Object.values(hub.state.builds);

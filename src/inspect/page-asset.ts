@@ -2,9 +2,13 @@
  * The inspector page as the server sends it. In the package it is a file that was built before; in a checkout it is
  * built at the first request, in a second or two, so that it is never older than the machines it draws.
  */
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { PodwrightError } from '../errors.ts';
 
 export interface PageAsset {
@@ -33,14 +37,19 @@ async function load(): Promise<PageAsset> {
   return { html, policy };
 }
 
+/** In a process of its own: a bundler neither holds up the builds of this one nor changes its environment. */
 async function build(): Promise<string> {
-  const builder = new URL('page/build.ts', import.meta.url);
-  if (!existsSync(builder)) throw missing(`there is no ${fileURLToPath(builder)}`);
+  const builder = fileURLToPath(new URL('page/build.ts', import.meta.url));
+  if (!existsSync(builder)) throw missing(`there is no ${builder}`);
+  const folder = await mkdtemp(join(tmpdir(), 'podwright-inspector-'));
   try {
-    const module = (await import(builder.href)) as { buildPage(): Promise<{ html: string }> };
-    return (await module.buildPage()).html;
+    const out = join(folder, 'inspector.html');
+    await promisify(execFile)(process.execPath, [builder, out]);
+    return await readFile(out, 'utf8');
   } catch (error) {
     throw missing('its build failed', error);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

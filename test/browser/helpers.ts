@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page, selectors } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type EventServer, startEventServer } from '../../src/events/http/server.ts';
+import { type EventServer, type EventServerOptions, startEventServer } from '../../src/events/http/server.ts';
 import { skaffoldRoutes } from '../../src/events/http/skaffold-routes.ts';
 import { v3Routes } from '../../src/events/http/v3-routes.ts';
 import { EventHub } from '../../src/events/hub.ts';
@@ -52,10 +52,10 @@ export function aHub(): EventHub {
   return new EventHub({ clock: systemClock, version: '1.2.3', server: 'https://cluster.test' });
 }
 
-export async function serve(hub: EventHub, port = 0): Promise<EventServer> {
+export async function serve(hub: EventHub, options: Partial<EventServerOptions> = {}): Promise<EventServer> {
   const hooks = { clock: systemClock };
   const routes = [...inspectorRoutes(), ...skaffoldRoutes(hub, hooks), ...v3Routes(hub, hooks)];
-  const server = await startEventServer({ routes, port });
+  const server = await startEventServer({ routes, ...options });
   onTestFinished(() => server.close({ drainMs: 0 }));
   return server;
 }

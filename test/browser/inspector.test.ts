@@ -143,7 +143,7 @@ describe('following a server', () => {
     await page.getByText('connection lost, trying again').waitFor();
     const second = aHub();
     new Workload(second, { builds: 1, containers: 1, prefix: 'new' }).toTheEnd();
-    await serve(second, server.port);
+    await serve(second, { port: server.port });
     await page.getByText('new-0').waitFor();
     await page.getByText('1 builds', { exact: true }).waitFor();
     expect(await page.getByTestId('connection').textContent()).toBe('live');
@@ -256,6 +256,20 @@ test('its security policy lets nothing that is injected run, and a foreign page 
     return 'injected' in window;
   });
   expect(ran).toBe(false);
+});
+
+test('with a token it is opened once by an address that has it, and then by its cookie alone', async () => {
+  const hub = aHub();
+  const token = 'a-token-of-some-length';
+  const server = await serve(hub, { token });
+  new Workload(hub, { builds: 1, containers: 1 }).toTheEnd();
+  const { page } = await browser.page();
+  expect((await page.goto(server.url))?.status()).toBe(401);
+  await page.goto(`${server.url}/?token=${token}`);
+  await page.getByText('1 builds', { exact: true }).waitFor();
+  expect(page.url()).not.toContain(token);
+  await page.reload();
+  await page.getByText('1 builds', { exact: true }).waitFor();
 });
 
 test('a name that is markup is shown as text', async () => {

@@ -63,7 +63,9 @@ export async function startEventServer(options: EventServerOptions): Promise<Eve
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
   };
   const routes = options.routes.map((route) => ({ route, parts: route.path.split('/') }));
-  const server = createServer({ maxHeaderSize: 16 * 1024, requestTimeout: 30_000 }, (request, response) => {
+  // A client that vanished without a word is noticed by the keep-alive of its connection.
+  const limits = { maxHeaderSize: 16 * 1024, requestTimeout: 30_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
+  const server = createServer(limits, (request, response) => {
     answer(request, response, guard, routes).catch((error: unknown) => {
       logger.info('a request to the event server failed', { path: request.url, error });
       if (response.headersSent) response.destroy();

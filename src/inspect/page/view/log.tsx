@@ -62,8 +62,9 @@ export function Log({ store, build, container }: LogProps) {
           {lines.length} lines{isOver ? ', complete' : ''}
         </span>
       </div>
+      {lines.length === 0 ? <p class="empty">{isOver ? 'It wrote nothing.' : 'No line yet.'}</p> : null}
       <Rows
-        class="lines"
+        class={lines.length === 0 ? 'hidden' : 'lines'}
         label={`Log of ${container}`}
         count={lines.length}
         rowHeight={rowHeight}
