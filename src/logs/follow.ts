@@ -207,7 +207,7 @@ class Follower {
           return { added, trouble: { kind: 'unavailable', message: 'the container was started again' } };
         }
         added += lines.length;
-        yield* await this.#withSkips(lines, before);
+        yield* purpose === 'follow' ? await this.#withSkips(lines, before) : lines;
         if (this.#assembler.complaint !== null) break;
       }
       return { added, trouble: this.#judgeEnd() };
@@ -236,8 +236,8 @@ class Follower {
   }
 
   /**
-   * Adds the gaps that a response hides: while its reader lets it wait, the kubelet can rotate twice, and goes on with
-   * the newest file. Then the time leaps without our having waited for it.
+   * Adds the gaps that a followed log hides: while its reader lets it wait, the kubelet can rotate twice, and goes on
+   * with the newest file. Then the time leaps without our having waited for it.
    */
   async #withSkips(lines: readonly LogLine[], positionBefore: LogPosition): Promise<readonly LogLine[]> {
     const { leaps } = this.#assembler;
