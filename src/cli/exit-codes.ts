@@ -21,6 +21,7 @@ const usageErrors: ReadonlySet<string> = new Set([
   'ERR_PODWRIGHT_PIPELINE_INVALID',
   'ERR_PODWRIGHT_IMAGE_REFERENCE',
   'ERR_PODWRIGHT_CONFIG',
+  'ERR_PODWRIGHT_RECORDING_INVALID',
 ]);
 
 export function exitCodeOfError(error: PodwrightError): number {

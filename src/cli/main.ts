@@ -10,6 +10,8 @@ import { addDoctorCommand } from './commands/doctor.ts';
 import { addLogsCommand } from './commands/logs.ts';
 import { addPlaceholderCommand } from './commands/placeholder.ts';
 import { addPlanCommand, addValidateCommand } from './commands/plan.ts';
+import { addRecordCommand } from './commands/record.ts';
+import { addReplayCommand } from './commands/replay.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addServeCommand } from './commands/serve.ts';
 import { addWatchCommand } from './commands/watch.ts';
@@ -38,6 +40,8 @@ addLogsCommand(program, terminal);
 addAdoptCommand(program, terminal);
 addClusterCommand(program, terminal);
 addDoctorCommand(program, terminal);
+addRecordCommand(program, terminal);
+addReplayCommand(program, terminal);
 addCompletionCommand(program, terminal);
 addConfig(program, terminal);
 

@@ -1,11 +1,13 @@
 /** Runs a compiled pipeline on the cluster that the flags name, shows it, and writes the reports. */
 import { randomBytes } from 'node:crypto';
+import { systemClock } from '../clock.ts';
 import { isPodwrightError } from '../errors.ts';
 import type { CompiledPipeline } from '../executor/compile.ts';
 import type { ExecutorEvent } from '../executor/events.ts';
 import { execute } from '../executor/execute.ts';
 import type { BuildResult } from '../executor/result.ts';
-import { defaultPlaceholder } from '../pod/start-strategy.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { completePlaceholder, defaultPlaceholder } from '../pod/start-strategy.ts';
 import { createRuntime } from '../runtime/runtime.ts';
 import { version } from '../version.ts';
 import type { RunFlags } from './commands/run.ts';
@@ -13,6 +15,7 @@ import { type Connection, openCluster } from './connect.ts';
 import { type Interrupt, listenForInterrupt } from './interrupt.ts';
 import type { Reporter, SetupFacts } from './output/reporter.ts';
 import { executeOptions } from './pod-flags.ts';
+import { openRecording } from './recording-file.ts';
 import { RecordingReporter } from './report/record.ts';
 import { writeReports } from './report/write.ts';
 import { runSeen } from './run-seen.ts';
@@ -81,7 +84,9 @@ interface BuildContext extends RunRequest {
 async function runBuild(context: BuildContext): Promise<BuildResult> {
   const { compiled, flags, reporter, connection, interrupt, onPod, onSettled, terminal } = context;
   const setup = await setupFacts(context);
-  const { client, namespace } = connection;
+  const { namespace } = connection;
+  const recording = flags.record === undefined ? undefined : await recordRun(flags.record, context, setup);
+  const client = recording?.client ?? connection.client;
   const runtime = await createRuntime(
     {
       client,
@@ -117,7 +122,22 @@ async function runBuild(context: BuildContext): Promise<BuildResult> {
     return result;
   } finally {
     await runtime.close();
+    recording?.close();
   }
+}
+
+/** A client that writes down what passes through it. */
+async function recordRun(
+  file: string,
+  { flags, connection, terminal }: BuildContext,
+  { kubernetes, namespace }: SetupFacts,
+): Promise<{ readonly client: KubeClient; close(): void }> {
+  const { Recorder, recordingClient } = await import('../trace/recorder.ts');
+  const recording = openRecording(file, terminal);
+  const { image, restartOn } = completePlaceholder(flags.placeholder ?? defaultPlaceholder);
+  const meta = { scenario: 'run', kubernetes, namespace, placeholders: [{ image, sigtermCode: restartOn }] };
+  const recorder = new Recorder({ write: recording.write, clock: systemClock, meta });
+  return { client: recordingClient(connection.client, recorder), close: () => recording.close() };
 }
 
 /** Asks the cluster for its version: that is also the first sign of a cluster that cannot be used. */

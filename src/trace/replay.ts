@@ -72,9 +72,14 @@ export class Replay {
     return [...this.#pods.values()];
   }
 
-  /** The time moves to the step's moment first, and what that decides is decided first. */
+  /** What only time decides until then is decided, each thing at its own moment. */
+  passTimeTo(at: number): void {
+    this.#clock.advanceTo(at);
+  }
+
+  /** The time moves to the step's moment first. */
   take(step: Step): void {
-    this.#clock.advanceTo(step.at);
+    this.passTimeTo(step.at);
     switch (step.kind) {
       case 'created':
         this.#create(step);
@@ -100,7 +105,7 @@ export class Replay {
 
   /** The clock goes to the end of the recording; then nothing moves any more. */
   end(at: number): ReplayResult {
-    this.#clock.advanceTo(at);
+    this.passTimeTo(at);
     const result = this.result();
     for (const { actors } of this.#pods.values()) actors.close();
     return result;

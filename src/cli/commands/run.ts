@@ -22,6 +22,8 @@ export interface RunFlags extends ClusterFlags, PipelineFlags, PodFlags, SeeingF
   readonly output: 'pretty' | 'json';
   readonly logs: LogChoice;
   readonly report?: readonly ReportRequest[];
+  /** Where to write what the cluster said. */
+  readonly record?: string;
 }
 
 export function addRunCommand(program: Command, terminal: Terminal): void {
@@ -32,6 +34,7 @@ export function addRunCommand(program: Command, terminal: Terminal): void {
     .addOption(new Option('--output <form>', 'what to write').choices(['pretty', 'json']).default('pretty'))
     .addOption(new Option('--logs <which>', 'whose logs to show').choices(['all', 'failed', 'none']).default('all'))
     .option('--report <kind=file>', 'write a report, as junit or html; may be repeated', collectReports)
+    .option('--record <file>', 'write down what the cluster says of the build, for podwright replay and bug reports')
     .addHelpText('after', runHelp);
   addPodOptions(addPipelineOptions(addClusterOptions(command)));
   addDebugOptions(addSeeingOptions(command)).action(async (file: string, flags: RunFlags) => {
