@@ -121,7 +121,12 @@ function podMessage(event: BuildMessage): PodMessage | null {
       return null;
     case 'build.cancel':
       return { type: 'containers.cancel', at: event.at, reason: event.reason, phase: event.phase, container: null };
-    default:
+    case 'pod.created':
+    case 'pod.observed':
+    case 'pod.told':
+    case 'pod.gone':
+    case 'containers.cancel':
+    case 'time.passed':
       return event;
   }
 }

@@ -123,21 +123,12 @@ export const podMachine = setup({
 
 /** Who is told what: the addressed ones their message; a cancel or the time, all that are concerned. */
 function addressed(event: PodMessage | DoneActorEvent, unsettled: readonly string[]): readonly Addressed[] {
-  switch (event.type) {
-    case 'pod.observed':
-    case 'pod.told':
-    case 'pod.gone':
-      return event.containers;
-    case 'containers.cancel': {
-      const message: ContainerMessage = { type: 'cancel', at: event.at, reason: event.reason, phase: event.phase };
-      const concerned = event.container === null ? unsettled : [event.container];
-      return concerned.map((container) => ({ container, message }));
-    }
-    case 'time.passed':
-      return unsettled.map((container) => ({ container, message: event }));
-    default:
-      return [];
-  }
+  if ('containers' in event) return event.containers;
+  if (event.type === 'time.passed') return unsettled.map((container) => ({ container, message: event }));
+  if (event.type !== 'containers.cancel') return [];
+  const message: ContainerMessage = { type: 'cancel', at: event.at, reason: event.reason, phase: event.phase };
+  const concerned = event.container === null ? unsettled : [event.container];
+  return concerned.map((container) => ({ container, message }));
 }
 
 function read(context: PodContext, reading: PodReading): Partial<PodContext> {

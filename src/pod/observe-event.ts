@@ -81,7 +81,7 @@ function tell(container: ContainerFacts, event: KubeEvent, growth: number, at: n
   const source: Source = { source: 'kubeEvent', eventUid: event.metadata.uid };
   const text = withoutPrefix(event.message ?? '', eventTexts.combined);
   if (!isOfImage(container, text)) return null;
-  switch (event.reason) {
+  switch (event.reason ?? '') {
     case eventReasons.pulling:
       return { container, message: { type: 'image.pulling', at, source } };
     case eventReasons.pulled:

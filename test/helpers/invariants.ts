@@ -36,7 +36,7 @@ export function watchInvariants(): InvariantWatch {
 
 function brokenRules(ref: AnyActorRef, previous: unknown, next: unknown): readonly string[] {
   const { id } = (next as { machine?: { id?: string } }).machine ?? {};
-  switch (id) {
+  switch (id ?? '') {
     case 'container': {
       type Snapshot = SnapshotFrom<typeof containerMachine>;
       return brokenContainerRules(previous as Snapshot, next as Snapshot);
