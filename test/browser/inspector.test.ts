@@ -110,7 +110,7 @@ describe('following a server', () => {
       .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-row')));
     expect(names.length).toBeGreaterThan(0);
     expect(names.every((name) => name?.startsWith('build-1'))).toBe(true);
-    expect(page.url()).toContain('filter=build-1+succeeded');
+    await expect.poll(() => page.url()).toContain('filter=build-1+succeeded');
     await page.reload();
     await page.getByText(/^\d+ of 12 builds$/).waitFor();
   });
@@ -129,7 +129,7 @@ describe('following a server', () => {
     await page.locator('[data-chart=container]:not([data-state=running])').waitFor();
     await page.keyboard.press('l');
     await page.locator('[data-chart=container][data-state=terminated]').waitFor();
-    expect(page.url()).not.toContain('at=');
+    await expect.poll(() => page.url()).not.toContain('at=');
   });
 
   test('it comes back by itself after the server was restarted, with the new server’s builds', async () => {
@@ -147,6 +147,23 @@ describe('following a server', () => {
     await page.getByText('new-0').waitFor();
     await page.getByText('1 builds', { exact: true }).waitFor();
     expect(await page.getByTestId('connection').textContent()).toBe('live');
+  });
+
+  test('the browser’s back button leads from a build to the list, and forward again', async () => {
+    const hub = aHub();
+    const server = await serve(hub);
+    new Workload(hub, { builds: 2, containers: 2 }).toTheEnd();
+    const { page } = await browser.page();
+    await page.goto(server.url);
+    await page.locator('[data-row]').first().click();
+    await page.locator('h1', { hasText: 'build-1' }).waitFor();
+    await page.keyboard.press('2');
+    await expect.poll(() => page.url()).toContain('/verdict');
+    await page.goBack();
+    await page.getByText('2 builds', { exact: true }).waitFor();
+    await page.goForward();
+    await page.locator('h1', { hasText: 'build-1' }).waitFor();
+    await page.locator('[data-test=tab-verdict][aria-selected=true]').waitFor();
   });
 
   test('the keys alone are enough', async () => {
@@ -188,7 +205,7 @@ describe('a recording', () => {
   });
 
   test('plays from its beginning to its end', async () => {
-    const { page } = await browser.page();
+    const { page, faults } = await browser.page();
     await page.goto(await pageFile());
     await page.getByTestId('file').setInputFiles(recording);
     await page.locator('[data-chart=container][data-state=terminated]').waitFor();
@@ -207,6 +224,7 @@ describe('a recording', () => {
     });
     await page.getByLabel('Speed').selectOption('4');
     expect(await seen).toEqual(['pending', 'pulling', 'running', 'terminated']);
+    expect(faults).toEqual([]);
   });
 
   test('a file that is none is refused in words', async () => {

@@ -9,6 +9,8 @@ import { formatRoute, parseRoute, type Route } from './route.ts';
 import { Timeline } from './timeline.ts';
 
 const drawEveryMs = 60;
+/** Browsers stop listening to a page that changes its address all the time, as playing would. */
+const addressEveryMs = 400;
 /** While something runs, bars grow this often. */
 const tickMs = 500;
 
@@ -27,11 +29,15 @@ export class Store {
   readonly #listeners = new Set<() => void>();
   #isDrawDue = false;
   #drawnAt = 0;
+  #addressDue: ReturnType<typeof setTimeout> | undefined;
+  #addressAt = Number.NEGATIVE_INFINITY;
   #unfollow: () => void = () => undefined;
 
   constructor() {
     this.route = parseRoute(location.hash);
-    addEventListener('hashchange', () => {
+    addEventListener('popstate', () => {
+      clearTimeout(this.#addressDue);
+      this.#addressDue = undefined;
       this.route = parseRoute(location.hash);
       this.draw();
     });
@@ -111,10 +117,22 @@ export class Store {
   }
 
   go(change: Partial<Route>): void {
+    const isOtherPlace = change.build !== undefined && change.build !== this.route.build;
+    if (isOtherPlace) this.#writeAddress();
     this.route = { ...this.route, ...change };
+    // To another build and back to the list is what the browser's own back button should undo.
+    if (isOtherPlace) history.pushState(null, '', formatRoute(this.route));
+    else
+      this.#addressDue ??= setTimeout(() => this.#writeAddress(), this.#addressAt + addressEveryMs - performance.now());
+    this.draw();
+  }
+
+  #writeAddress(): void {
+    clearTimeout(this.#addressDue);
+    this.#addressDue = undefined;
+    this.#addressAt = performance.now();
     const hash = formatRoute(this.route);
     if (hash !== location.hash) history.replaceState(null, '', hash);
-    this.draw();
   }
 
   /** Shows the moment after the first `count` events; all of them is the present. */
