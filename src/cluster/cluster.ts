@@ -307,6 +307,7 @@ class Cluster implements EmbeddedCluster {
           lives,
           placeholders,
           onOverfill: (uid, volume) => this.#kubelet?.overfilled(uid, volume),
+          onPlayed: (played) => this.#options.onPlayed?.(played),
         });
       default:
         throw new PodwrightError('ERR_PODWRIGHT_CONFIG', `the embedded cluster has no back-end "${String(backend)}"`, {

@@ -15,6 +15,7 @@ export type {
   LifeScript,
   MatchedLife,
   OutputScript,
+  Played,
   PullScript,
   TermScript,
 } from './backend/script.ts';

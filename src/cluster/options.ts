@@ -4,7 +4,7 @@ import type { Logger } from '../logger.ts';
 import type { TokenUser } from './api/access.ts';
 import type { RequestLog } from './api/request-log.ts';
 import type { PlaceholderImage } from './backend/placeholders.ts';
-import type { ImageScript, MatchedLife } from './backend/script.ts';
+import type { ImageScript, MatchedLife, Played } from './backend/script.ts';
 import type { FaultControl } from './faults/control.ts';
 import type { FaultRule } from './faults/rules.ts';
 import type { ContainerdVersion } from './kubelet/node.ts';
@@ -37,6 +37,8 @@ export interface ClusterOptions {
   readonly images?: readonly ImageScript[];
   /** `scripted` only: what containers do, before the lives of their images. The first match counts. */
   readonly lives?: readonly MatchedLife[];
+  /** `scripted` only: told what containers really do, as they do it. */
+  readonly onPlayed?: (played: Played) => void;
   /** Namespaces made at the start, besides `default` and `kube-system`. */
   readonly namespaces?: readonly string[];
   /** With any token given, requests need one; a user without rights in Roles may do nothing. */

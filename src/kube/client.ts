@@ -145,7 +145,8 @@ export async function connect(options: ConnectOptions = {}): Promise<KubeClient>
   return new HttpKubeClient(transport, source.namespace);
 }
 
-class HttpKubeClient implements KubeClient {
+/** A client over a transport of the caller's own making. */
+export class HttpKubeClient implements KubeClient {
   readonly server: string;
   readonly namespace: string | null;
   readonly #transport: Transport;

@@ -28,6 +28,8 @@ export interface TransportOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** Takes all requests, instead of connections of our own: for a server in this process. */
+  readonly dispatcher?: Dispatcher;
 }
 
 export interface ApiRequest {
@@ -154,7 +156,7 @@ export class Transport {
     const { source, userAgent } = this.#options;
     const credentials = await this.#currentCredentials();
     signal.throwIfAborted();
-    const dispatcher = this.#dispatcher(pool, credentials.tls);
+    const dispatcher = this.#options.dispatcher ?? this.#dispatcher(pool, credentials.tls);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     try {
       return await dispatcher.request({

@@ -77,6 +77,24 @@ export interface OutputScript {
   readonly every?: number;
 }
 
+/** What really happened to a container: the truth that verdicts can be held against. */
+export type Played = {
+  readonly podUid: string;
+  readonly pod: string;
+  readonly container: string;
+  readonly image: string;
+  /** Counts the starts of all containers, from 1. */
+  readonly run: number;
+  /** Milliseconds of the cluster's clock. */
+  readonly at: number;
+} & PlayedEvent;
+
+export type PlayedEvent =
+  | { readonly what: 'started' }
+  | { readonly what: 'wrote'; readonly text: string }
+  /** `by`: its own life, the request to end (SIGTERM), or force. */
+  | { readonly what: 'ended'; readonly exitCode: number; readonly by: 'itself' | 'request' | 'force' };
+
 /** `*` stands for any text. */
 export function fitsPattern(pattern: string, text: string): boolean {
   if (!pattern.includes('*')) return pattern === text;

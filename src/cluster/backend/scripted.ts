@@ -11,7 +11,15 @@ import {
   type StartRequest,
 } from './backend.ts';
 import { type PlaceholderImage, placeholderCode } from './placeholders.ts';
-import { fitsPattern, type ImageScript, type LifeScript, type MatchedLife, type PullScript } from './script.ts';
+import {
+  fitsPattern,
+  type ImageScript,
+  type LifeScript,
+  type MatchedLife,
+  type Played,
+  type PlayedEvent,
+  type PullScript,
+} from './script.ts';
 
 export interface ScriptedBackendOptions {
   readonly clock: Clock;
@@ -21,6 +29,7 @@ export interface ScriptedBackendOptions {
   readonly placeholders: readonly PlaceholderImage[];
   /** The container wrote more into a volume than it may hold. */
   readonly onOverfill: (podUid: string, volume: string) => void;
+  readonly onPlayed: (played: Played) => void;
 }
 
 const defaultBytes = 1_295_744;
@@ -30,6 +39,7 @@ export class ScriptedBackend implements Backend {
   readonly #pulled = new Map<string, ImageRecord>();
   readonly #pulls = new Map<string, number>();
   readonly #playing = new Set<Playing>();
+  #runs = 0;
 
   constructor(options: ScriptedBackendOptions) {
     this.#options = options;
@@ -69,7 +79,8 @@ export class ScriptedBackend implements Backend {
   async start(request: StartRequest): Promise<RunningContainer> {
     const life = this.#life(request);
     if (life.startError !== undefined) throw new StartFailure(life.startError);
-    const playing = new Playing(request, life, this.#options, () => this.#playing.delete(playing));
+    this.#runs += 1;
+    const playing = new Playing(request, life, this.#runs, this.#options, () => this.#playing.delete(playing));
     this.#playing.add(playing);
     return playing;
   }
@@ -117,17 +128,26 @@ export class ScriptedBackend implements Backend {
 class Playing implements RunningContainer {
   readonly #request: StartRequest;
   readonly #life: LifeScript;
+  readonly #run: number;
   readonly #options: ScriptedBackendOptions;
   readonly #onEnd: () => void;
   readonly #timers = new Set<Timer>();
   #ended = false;
   #terminated = false;
 
-  constructor(request: StartRequest, life: LifeScript, options: ScriptedBackendOptions, onEnd: () => void) {
+  constructor(
+    request: StartRequest,
+    life: LifeScript,
+    run: number,
+    options: ScriptedBackendOptions,
+    onEnd: () => void,
+  ) {
     this.#request = request;
     this.#life = life;
+    this.#run = run;
     this.#options = options;
     this.#onEnd = onEnd;
+    this.#played({ what: 'started' });
     for (const { at, text, times = 1, every = 0 } of life.output ?? []) {
       for (let n = 1; n <= times; n += 1) {
         this.#after(at + (n - 1) * every, () => this.#write(text.replaceAll('{n}', String(n))));
@@ -136,7 +156,7 @@ class Playing implements RunningContainer {
     if (life.overfills !== undefined) options.onOverfill(request.pod.metadata.uid, life.overfills);
     if (life.runs === 'forever') return;
     this.#after(options.random.duration(life.runs ?? 0), () => {
-      this.#end(this.#exitCode(), life.reason);
+      this.#end(this.#exitCode(), 'itself', life.reason);
     });
   }
 
@@ -146,12 +166,12 @@ class Playing implements RunningContainer {
     this.#terminated = true;
     this.#after(this.#options.random.duration(onTerm.after ?? 0), () => {
       if (onTerm.output !== undefined) this.#write(onTerm.output);
-      this.#end(onTerm.exitCode);
+      this.#end(onTerm.exitCode, 'request');
     });
   }
 
   kill(): void {
-    this.#end(137, 'Error');
+    this.#end(137, 'force', 'Error');
   }
 
   #exitCode(): number {
@@ -161,12 +181,15 @@ class Playing implements RunningContainer {
   }
 
   #write(text: string): void {
-    if (!this.#ended) this.#request.output(Buffer.from(text));
+    if (this.#ended) return;
+    this.#played({ what: 'wrote', text });
+    this.#request.output(Buffer.from(text));
   }
 
-  #end(exitCode: number, reason?: string): void {
+  #end(exitCode: number, by: 'itself' | 'request' | 'force', reason?: string): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#played({ what: 'ended', exitCode, by });
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
     this.#onEnd();
@@ -176,6 +199,13 @@ class Playing implements RunningContainer {
       ...(reason !== undefined && { reason }),
       ...(message !== undefined && { message }),
     });
+  }
+
+  #played(event: PlayedEvent): void {
+    const { pod, container, image } = this.#request;
+    const { uid: podUid, name } = pod.metadata;
+    const at = this.#options.clock.now();
+    this.#options.onPlayed({ podUid, pod: name, container: container.name, image, run: this.#run, at, ...event });
   }
 
   #after(delayMs: number, run: () => void): void {
