@@ -50,6 +50,19 @@ export default defineConfig({
       },
       {
         test: {
+          // The runtime's suite under the faults that FAULTS names (test/faults/run.ts).
+          name: 'faults',
+          include: ['access', 'adopt', 'endings', 'inspect', 'matrix', 'runtime', 'stale', 'stream'].map(
+            (name) => `test/runtime/${name}.test.ts`,
+          ),
+          setupFiles: ['test/faults/setup.ts'],
+          pool: 'forks',
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: 'cluster',
           include: ['test/on-cluster/**/*.test.ts'],
           pool: 'forks',

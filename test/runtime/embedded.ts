@@ -5,6 +5,7 @@ import { connect, type KubeClient } from '../../src/kube/client.ts';
 import type { BuildSpec, ContainerSpecRequest } from '../../src/pod/build-spec.ts';
 import type { Build, Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts';
 import { createRuntime } from '../../src/runtime/runtime.ts';
+import { faultsInForce, patience } from '../faults/in-force.ts';
 
 export const namespace = 'builds';
 export const userAgent = 'podwright-test';
@@ -28,6 +29,8 @@ export async function startStand(options: ClusterOptions = {}): Promise<Stand> {
     namespaces: [namespace],
     path: process.env['PATH'] ?? '',
     missingImages: { [missingImage]: notFound },
+    faults: faultsInForce,
+    ...seedGiven(),
     ...options,
   });
   const admin = await connect({ kubeConfig: cluster.kubeConfig, userAgent: 'admin' });
@@ -54,6 +57,12 @@ export async function startStand(options: ClusterOptions = {}): Promise<Stand> {
       await cluster.stop();
     },
   };
+}
+
+/** SEED repeats the chance of an earlier run. */
+function seedGiven(): { seed?: number } {
+  const seed = process.env['SEED'];
+  return seed === undefined ? {} : { seed: Number(seed) };
 }
 
 export function step(name: string, script: string, more: Partial<ContainerSpecRequest> = {}): ContainerSpecRequest {
@@ -96,7 +105,7 @@ export async function hasPod(stand: Stand, build: Build): Promise<boolean> {
 
 /** Resolves once the condition holds; used where there is nothing to await. */
 export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const until = Date.now() + 15_000;
+  const until = Date.now() + 15_000 * patience;
   while (!(await condition())) {
     if (Date.now() > until) throw new Error(`never came true: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
