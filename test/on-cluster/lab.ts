@@ -3,11 +3,14 @@ import { connect, type KubeClient } from '../../src/kube/client.ts';
 
 export const kubeConfig = process.env['KUBECONFIG'];
 
+/**
+ * Put on the node by kubelab. Nobody may pull them under another name: from Kubernetes 1.35 on the kubelet then wants to
+ * check the rights to them, and a name that no registry serves cannot be checked.
+ */
 export const images = {
   base: 'lab.local/base:1',
   placeholder213: { image: 'lab.local/placeholder213:1', restartOn: 213 },
   missing: 'localhost:5000/step:none',
-  slow: 'localhost:5000/slow/step:1',
 } as const;
 
 export interface Lab {

@@ -94,6 +94,54 @@ describe.skipIf(kubeConfig === undefined)('the runtime on a real cluster', () =>
     expect(await phaseOf(build)).toBe(undefined);
   });
 
+  test('a cancel while the image is being pulled ends the call, and stays what it is', async () => {
+    const build = await assembled(step('a', 'true', { image: images.missing }));
+    const abort = new AbortController();
+    const running = runtime.runContainer(build, 'a', { signal: abort.signal });
+    await expect.poll(() => runtime.inspectContainer(build, 'a').state, { timeout: 30_000 }).toBe('pulling');
+    abort.abort();
+    expect(await running).toMatchObject({ outcome: 'canceled', reason: 'caller', phase: 'pull' });
+    expect(await runtime.waitContainer(build, 'a')).toMatchObject({ outcome: 'canceled' });
+    expect(await runtime.removeBuild(build)).toMatchObject({ gone: true });
+    expect(runtime.inspectContainer(build, 'a').outcome).toMatchObject({ outcome: 'canceled' });
+  });
+
+  test('a step that ends with 0 because its pod is evicted is evicted, not a success', async () => {
+    const build = await assembled(step('a', 'trap "exit 0" TERM; echo begun; while :; do sleep 0.1; done'));
+    await runtime.runContainer(build, 'a');
+    for await (const line of runtime.tailContainer(build, 'a')) if (line.text === 'begun') break;
+    const metadata = { name: build.podName, namespace: lab.namespace };
+    await lab.client.create(
+      { resource: 'pods', namespace: lab.namespace, name: build.podName, subresource: 'eviction' },
+      { apiVersion: 'policy/v1', kind: 'Eviction', metadata },
+    );
+    expect(await runtime.waitContainer(build, 'a')).toMatchObject({ outcome: 'terminated', cause: 'evicted' });
+    expect(await runtime.removeBuild(build)).toMatchObject({ gone: true });
+  });
+
+  test('a pod that no node takes is told in the words of the scheduler', async () => {
+    const build = await runtime.setupBuild({
+      id: `Build #${++count}`,
+      containers: [step('a', 'true')],
+      pod: { nodeSelector: { 'no-such': 'node' } },
+      timeouts: { scheduleMs: 3_000 },
+    });
+    await expect(runtime.assembleBuild(build)).rejects.toThrow(/has no node after 3 s.*node\(s\) didn't match/s);
+    expect(await runtime.removeBuild(build)).toMatchObject({ gone: true });
+  });
+
+  test('a script longer than an argument, and than a ConfigMap, runs to its last line', async () => {
+    const long = (bytes: number): string =>
+      `echo first\n${`# ${'ü'.repeat(50)}\n`.repeat(bytes / 100)}echo last; exit 7`;
+    const build = await assembled(step('a', long(200_000)), step('b', long(1_500_000)));
+    for (const name of ['a', 'b']) {
+      await runtime.runContainer(build, name);
+      expect(await log(build, name)).toEqual(['first', 'last']);
+      expect(await runtime.waitContainer(build, name)).toMatchObject({ exitCode: 7 });
+    }
+    await runtime.removeBuild(build);
+  });
+
   test('a removal while the pod is being created leaves nothing', async () => {
     const build = await runtime.setupBuild({ id: `Build #${++count}`, containers: [step('a', 'true')] });
     const assembling = runtime.assembleBuild(build);

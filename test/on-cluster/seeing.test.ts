@@ -16,9 +16,7 @@ import type { Pod } from '../../src/pod/types.ts';
 import { createRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { images, kubeConfig, type Lab, openLab } from './lab.ts';
 
-// From the registry: a node that has pulled this image once pulls it again under any other name (credential checks of
-// Kubernetes 1.35 and later), and the name that was put on the node cannot be pulled.
-const base = 'localhost:5000/base:1';
+const { base } = images;
 
 if (kubeConfig === undefined) console.log('skipped: seeing a real cluster, because KUBECONFIG is not set');
 
