@@ -20,6 +20,9 @@ export function isInterrupted(error: PodwrightError): boolean {
   return error.details['interrupted'] === true;
 }
 
+/** No person presses twice within this. */
+const samePressMs = 100;
+
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface InterruptHandlers {
@@ -30,11 +33,15 @@ export interface InterruptHandlers {
 
 export function listenForInterrupt({ onFirst, onSecond }: InterruptHandlers): Interrupt {
   const controller = new AbortController();
+  let firstAt = 0;
   const onSignal = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) {
+      // One that was sent to a whole group of processes may come twice: directly, and passed on by a launcher.
+      if (performance.now() - firstAt < samePressMs) return;
       onSecond();
       process.exit(130);
     }
+    firstAt = performance.now();
     controller.abort(interrupted(name));
     onFirst();
   };

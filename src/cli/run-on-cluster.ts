@@ -19,7 +19,9 @@ import { openRecording } from './recording-file.ts';
 import { RecordingReporter } from './report/record.ts';
 import { writeReports } from './report/write.ts';
 import { runSeen } from './run-seen.ts';
+import { referencedSecrets } from './secret-values.ts';
 import type { Terminal } from './terminal.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
 
 export interface RunRequest {
   /** As the user named it. */
@@ -98,14 +100,21 @@ async function runBuild(context: BuildContext): Promise<BuildResult> {
     { signal: interrupt.signal },
   );
   const recorder = flags.report === undefined ? undefined : new RecordingReporter();
+  const say = (line: string): void => reporter.notice(line);
+  let workspace: Workspace | undefined;
   try {
+    workspace = await openWorkspace(compiled, { flags, isEmbedded: connection.isEmbedded, cwd: terminal.cwd, say });
+    const { pipeline } = workspace;
+    const hooks = workspace.hooks(runtime);
+    const masked = await referencedSecrets(client, namespace, compiled, say);
     reporter.begin(setup);
     recorder?.begin(setup);
-    const say = (line: string): void => reporter.notice(line);
     const { signal } = interrupt;
     const result = await runSeen({ flags, terminal, connection, runtime, signal, say }, (onEvent) =>
-      execute(compiled, {
+      execute(pipeline, {
         ...executeOptions(flags),
+        ...hooks,
+        masked,
         runtime,
         id: buildId(compiled),
         signal,
@@ -121,6 +130,7 @@ async function runBuild(context: BuildContext): Promise<BuildResult> {
     if (recorder?.record !== undefined) await writeReports(flags.report ?? [], recorder.record, terminal.cwd);
     return result;
   } finally {
+    await workspace?.end();
     await runtime.close();
     recording?.close();
   }

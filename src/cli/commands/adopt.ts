@@ -1,6 +1,6 @@
 /** `podwright adopt BUILD`: goes on with a build whose runner is gone, from the step it had come to. */
 import { type Command, Option } from 'commander';
-import { isPodwrightError, PodwrightError } from '../../errors.ts';
+import { PodwrightError } from '../../errors.ts';
 import { execute, planAnnotation } from '../../executor/execute.ts';
 import { type Plan, readPlan } from '../../executor/plan.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -15,6 +15,7 @@ import { listenForInterrupt } from '../interrupt.ts';
 import { JsonReporter } from '../output/json.ts';
 import { PlainReporter } from '../output/plain.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { secretValues } from '../secret-values.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface AdoptFlags extends ClusterFlags {
@@ -123,17 +124,6 @@ async function secretsOf(
   { pod, plan }: ClusterBuild,
 ): Promise<readonly string[] | undefined> {
   if (plan.attachments?.some(({ resource }) => resource === 'secrets') !== true) return [];
-  const name = secretName(pod.metadata.name);
-  try {
-    const secret = await client.get<{ readonly data?: Readonly<Record<string, string>> }>({
-      resource: 'secrets',
-      namespace,
-      name,
-    });
-    return Object.values(secret.data ?? {}).map((value) => Buffer.from(value, 'base64').toString('utf8'));
-  } catch (error) {
-    if (isPodwrightError(error, 'ERR_PODWRIGHT_FORBIDDEN') || isPodwrightError(error, 'ERR_PODWRIGHT_NOT_FOUND'))
-      return undefined;
-    throw error;
-  }
+  const values = await secretValues(client, namespace, secretName(pod.metadata.name));
+  return values === undefined ? undefined : [...values.values()];
 }

@@ -17,8 +17,9 @@ import { addPodOptions, type PodFlags, withResources } from '../pod-flags.ts';
 import { parseReport, type ReportRequest } from '../report/write.ts';
 import { addDebugOptions, addSeeingOptions, type DebugFlags, type SeeingFlags } from '../seeing-flags.ts';
 import type { Terminal } from '../terminal.ts';
+import { addWorkspaceOptions, type WorkspaceFlags } from '../workspace-flags.ts';
 
-export interface RunFlags extends ClusterFlags, PipelineFlags, PodFlags, SeeingFlags, DebugFlags {
+export interface RunFlags extends ClusterFlags, PipelineFlags, WorkspaceFlags, PodFlags, SeeingFlags, DebugFlags {
   readonly output: 'pretty' | 'json';
   readonly logs: LogChoice;
   readonly report?: readonly ReportRequest[];
@@ -36,7 +37,7 @@ export function addRunCommand(program: Command, terminal: Terminal): void {
     .option('--report <kind=file>', 'write a report, as junit or html; may be repeated', collectReports)
     .option('--record <file>', 'write down what the cluster says of the build, for podwright replay and bug reports')
     .addHelpText('after', runHelp);
-  addPodOptions(addPipelineOptions(addClusterOptions(command)));
+  addPodOptions(addWorkspaceOptions(addPipelineOptions(addClusterOptions(command))));
   addDebugOptions(addSeeingOptions(command)).action(async (file: string, flags: RunFlags) => {
     process.exitCode = await runPipeline(file, flags, terminal);
   });
@@ -53,6 +54,7 @@ Examples:
   podwright run .vela.yml
   podwright run .vela.yml --kubeconfig ~/.kube/config --namespace builds --report html=build.html
   podwright run .vela.yml --event tag --tag v1.0.0 --secret docker_password
+  podwright run .vela.yml --workspace . --artifacts out
   podwright run .vela.yml --output json | tail -n 1
   podwright run .vela.yml --inspect
   podwright run .vela.yml --debug test=nodejs:9229 --debug-forward
