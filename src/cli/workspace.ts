@@ -125,8 +125,7 @@ class ThroughExec implements Workspace {
       await finished(output);
       await deliver(this.#state, step, packed);
     } catch (error) {
-      if (!(error instanceof PodwrightError)) throw error;
-      this.#state.say(`artifacts of "${step.name}" are lost: ${error.message}`);
+      tellLost(this.#state, step, error);
     } finally {
       output.destroy();
     }
@@ -161,7 +160,7 @@ class SharedDisk implements Workspace {
     this.pipeline = withContainers(pipeline, [
       ...(archive === undefined ? [] : [helper(helperName, workspaceImage, `tar -xzof '${archive}' && ${openToAll}`)]),
       ...withArtifacts.map((step) => {
-        const script = `${packScript(step.artifacts)} > '${this.#packed(step)}'`;
+        const script = `{ ${packScript(step.artifacts)}; } > '${this.#packed(step)}'`;
         return helper(artifactsName(step), workspaceImage, script);
       }),
     ]);
@@ -178,8 +177,7 @@ class SharedDisk implements Workspace {
           await runToEnd(runtime, build, artifactsName(step), this.#state.flags.workspaceImage);
           await deliver(this.#state, step, this.#packed(step));
         } catch (error) {
-          if (!(error instanceof PodwrightError)) throw error;
-          this.#state.say(`artifacts of "${step.name}" are lost: ${error.message}`);
+          tellLost(this.#state, step, error);
         }
       },
     };
@@ -221,6 +219,12 @@ async function deliver(state: State, step: PlannedStep, packed: string): Promise
   const destination = destinationOf(state, step);
   await unpackInto(packed, destination);
   state.say(`artifacts of "${step.name}" are in ${destination}`);
+}
+
+/** Whatever it is (a full disk, a cut connection): the verdict of the step stands, and the user is told. */
+function tellLost(state: State, step: PlannedStep, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  state.say(`artifacts of "${step.name}" are lost: ${message}`);
 }
 
 function notStarted(image: string, how: string): PodwrightError {
