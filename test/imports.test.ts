@@ -44,7 +44,7 @@ const table: Readonly<Record<Room, Rule>> = {
     typesOnly: ['machines'],
   },
   trace: { rooms: [...basics, 'image', 'kube', 'pod', 'runtime', 'machines'], packages: ['node:'] },
-  cluster: { rooms: basics, packages: ['node:', 'rfc6902'] },
+  cluster: { rooms: basics, packages: ['node:', 'rfc6902', 'yaml'] },
 };
 // Words and a predicate, no behaviour: as harmless as a type.
 const vocabulary: readonly string[] = ['machines/outcome.ts'];

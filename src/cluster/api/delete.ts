@@ -24,15 +24,17 @@ export function deleteCollection(call: Call, options: DeleteOptions): ApiObject[
 
 function checkPreconditions({ definition }: Call, { metadata }: ApiObject, options: DeleteOptions): void {
   const { uid, resourceVersion } = options;
-  const refuse = (what: string, wanted: string, found: string): Error =>
+  // Here the storage names the kind where others name the resource.
+  const target = { group: definition.group, resource: definition.kind };
+  const refuse = (what: string, wanted: string, found: string, how: string): Error =>
     conflict(
-      definition,
+      target,
       metadata.name,
-      `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been deleted and then recreated`,
+      `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been ${how}`,
     );
-  if (uid !== undefined && uid !== metadata.uid) throw refuse('UID', uid, metadata.uid);
+  if (uid !== undefined && uid !== metadata.uid) throw refuse('UID', uid, metadata.uid, 'deleted and then recreated');
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    throw refuse('ResourceVersion', resourceVersion, metadata.resourceVersion);
+    throw refuse('ResourceVersion', resourceVersion, metadata.resourceVersion, 'modified');
   }
 }
 

@@ -43,6 +43,10 @@ function groups(): string[] {
   return [...new Set([...definitions.map(({ group }) => group).filter((group) => group !== ''), reviewGroup])];
 }
 
+export function isGroup(name: string): boolean {
+  return groups().includes(name);
+}
+
 function groupInfo(name: string): object {
   const version = { groupVersion: `${name}/v1`, version: 'v1' };
   return { name, versions: [version], preferredVersion: version };

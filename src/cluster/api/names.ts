@@ -38,7 +38,18 @@ export function nameErrors(name: string | undefined, form: 'label' | 'subdomain'
 }
 
 export function metadataErrors(metadata: ObjectMeta): FieldError[] {
-  return [...nameErrors(metadata.name), ...labelErrors(metadata.labels ?? {}), ...annotationErrors(metadata)];
+  return [
+    ...generateNameErrors(metadata),
+    ...nameErrors(metadata.name),
+    ...labelErrors(metadata.labels ?? {}),
+    ...annotationErrors(metadata),
+  ];
+}
+
+/** A base may end in a dash: more comes after it. */
+function generateNameErrors({ generateName }: ObjectMeta): FieldError[] {
+  if (!generateName || isSubdomain(generateName.replace(/-$/, 'a'))) return [];
+  return [fieldError.invalid('metadata.generateName', generateName, subdomainText)];
 }
 
 function labelErrors(labels: Readonly<Record<string, string>>): FieldError[] {

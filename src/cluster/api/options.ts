@@ -1,9 +1,10 @@
 /** The query parameters of list, watch and delete, checked as the API server checks them. */
 import { isObject, type JsonObject } from '../json.ts';
 import type { Call } from './context.ts';
+import { goKind } from './go-json.ts';
 import { isTrue } from './request-info.ts';
 import { fieldSelector, labelMatcher, type Matcher } from './selectors.ts';
-import { badRequest, type FieldError, fieldError, invalid } from './status.ts';
+import { badRequest, type FieldError, fieldError, invalid, unclassified } from './status.ts';
 
 export interface ListOptions {
   readonly matches: Matcher;
@@ -22,7 +23,13 @@ export interface ListOptions {
 export function listOptions(call: Call): ListOptions {
   const { query } = call.request;
   const resourceVersion = query.get('resourceVersion') ?? '';
-  if (resourceVersion !== '') parseVersion(resourceVersion);
+  if (resourceVersion !== '') {
+    const problem = versionProblem(resourceVersion);
+    if (problem !== undefined) {
+      // Only the storage of lists says what kind of error it is.
+      throw call.info.verb === 'watch' ? unclassified(problem) : badRequest(`invalid resource version: ${problem}`);
+    }
+  }
   const initial = query.get('sendInitialEvents');
   const options = {
     ...selectors(call),
@@ -39,14 +46,11 @@ export function listOptions(call: Call): ListOptions {
   return options;
 }
 
-/** Throws 400. */
-export function parseVersion(text: string): number {
-  if (!/^\d+$/.test(text)) {
-    throw badRequest(
-      `invalid resource version: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
-  }
-  return Number(text);
+/** What is wrong with a resourceVersion; undefined when it is a number. */
+export function versionProblem(text: string): string | undefined {
+  if (/^\d+$/.test(text)) return undefined;
+  const shown = JSON.stringify(text);
+  return `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`;
 }
 
 function selectors({ request, definition, info }: Call): Pick<ListOptions, 'matches' | 'selects'> {
@@ -89,7 +93,13 @@ function listErrors(options: Checked): FieldError[] {
   return errors;
 }
 
-function watchErrors({ sendInitialEvents, resourceVersionMatch: match }: Checked, { context }: Call): FieldError[] {
+function watchErrors(options: Checked, { context }: Call): FieldError[] {
+  const { sendInitialEvents, resourceVersionMatch: match } = options;
+  if (options.continue !== '') {
+    return [
+      fieldError.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
+    ];
+  }
   if (sendInitialEvents === undefined) {
     if (match === '') return [];
     return [
@@ -127,31 +137,60 @@ export interface DeleteOptions {
   readonly propagationPolicy: string | undefined;
 }
 
-/** From the body, or from the query when there is no body. */
+const propagationPolicies = ['Foreground', 'Background', 'Orphan'];
+
+/** From the body, or from the query when there is no body. Throws 400 and 422. */
 export function deleteOptions(query: URLSearchParams, body: JsonObject | undefined): DeleteOptions {
   const grace = body?.['gracePeriodSeconds'] ?? integer(query, 'gracePeriodSeconds');
   const preconditions = isObject(body?.['preconditions']) ? body['preconditions'] : {};
   const policy = body?.['propagationPolicy'] ?? query.get('propagationPolicy') ?? undefined;
-  if (grace !== undefined && !Number.isInteger(grace)) {
-    throw badRequest('json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64');
+  if (grace !== undefined && grace !== null && !Number.isInteger(grace)) {
+    const text = `json: cannot unmarshal ${goKind(grace)} into Go struct field DeleteOptions.gracePeriodSeconds of type int64`;
+    throw badRequest(text);
   }
+  const dryRun = body === undefined ? query.getAll('dryRun') : (body['dryRun'] ?? []);
+  const errors = Array.isArray(dryRun) ? dryRunErrors(dryRun) : [];
+  if (policy !== undefined && policy !== null && !propagationPolicies.includes(String(policy))) {
+    errors.push(fieldError.unsupported('propagationPolicy', policy, [...propagationPolicies, 'nil']));
+  }
+  if (errors.length > 0) throw invalid('DeleteOptions', 'meta.k8s.io', '', errors);
   return {
     // A negative grace counts as the shortest there is.
     gracePeriodSeconds: typeof grace === 'number' ? (grace < 0 ? 1 : grace) : undefined,
     uid: text(preconditions['uid']),
     resourceVersion: text(preconditions['resourceVersion']),
-    dryRun: isDryRun(query) || (Array.isArray(body?.['dryRun']) && body['dryRun'].includes('All')),
+    dryRun: Array.isArray(dryRun) && dryRun.includes('All'),
     propagationPolicy: text(policy),
   };
 }
 
-/** Throws 422 for anything but `All`. */
 export function isDryRun(query: URLSearchParams): boolean {
-  const values = query.getAll('dryRun').filter((value) => value !== '');
-  if (values.some((value) => value !== 'All')) {
-    throw invalid('CreateOptions', 'meta.k8s.io', '', [fieldError.unsupported('dryRun', values, ['All'])]);
+  return query.getAll('dryRun').includes('All');
+}
+
+const writeOptions: Readonly<Record<string, string>> = {
+  create: 'CreateOptions',
+  update: 'UpdateOptions',
+  patch: 'PatchOptions',
+};
+
+/** The options of writes other than deletes, before anything else of them is looked at. Throws 422. */
+export function checkWriteOptions({ info, request: { query } }: Pick<Call, 'info' | 'request'>): void {
+  const kind = writeOptions[info.verb];
+  if (kind === undefined) return;
+  const errors = dryRunErrors(query.getAll('dryRun'));
+  const validation = query.get('fieldValidation') ?? '';
+  if (!fieldValidations.includes(validation)) {
+    errors.push(fieldError.unsupported('fieldValidation', validation, fieldValidations));
   }
-  return values.length > 0;
+  if (errors.length > 0) throw invalid(kind, 'meta.k8s.io', '', errors);
+}
+
+const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
+
+function dryRunErrors(given: readonly unknown[]): FieldError[] {
+  const values = given.filter((value) => value !== '') as string[];
+  return values.every((value) => value === 'All') ? [] : [fieldError.unsupported('dryRun', values, ['All'])];
 }
 
 function text(value: unknown): string | undefined {

@@ -2,9 +2,10 @@
 import { encode } from '../json.ts';
 import type { ApiObject } from '../types.ts';
 import { type Call, keyOf, prefixOf } from './context.ts';
-import { type ListOptions, listOptions, parseVersion } from './options.ts';
+import { syntaxError } from './go-json.ts';
+import { type ListOptions, listOptions, versionProblem } from './options.ts';
 import { apiVersionOf } from './resources.ts';
-import { badRequest, expired, failure, futureVersion, notFound, StatusError } from './status.ts';
+import { badRequest, expired, failure, futureVersion, notFound, StatusError, unclassified } from './status.ts';
 import { tableRequested, tableText } from './table.ts';
 
 /** The object as stored. Throws 404. */
@@ -28,7 +29,9 @@ export function objectText(call: Call, object: ApiObject): string {
 
 export function getObject(call: Call): string {
   const version = call.request.query.get('resourceVersion') ?? '';
-  if (version !== '') refuseFuture(call, parseVersion(version));
+  const problem = version === '' ? undefined : versionProblem(version);
+  if (problem !== undefined) throw unclassified(problem);
+  if (version !== '') refuseFuture(call, Number(version));
   return objectText(call, stored(call));
 }
 
@@ -70,7 +73,7 @@ function firstPage(call: Call, options: ListOptions): { snapshot: Snapshot; limi
   if (resourceVersion === '') return { snapshot: current, limit };
   // Served by the watch cache, which does not page.
   if (resourceVersion === '0') return { snapshot: current, limit: definition.cached ? 0 : limit };
-  const number = parseVersion(resourceVersion);
+  const number = Number(resourceVersion);
   refuseFuture(call, number);
   const exact = match === 'Exact' || (match === '' && limit > 0);
   if (!exact) return { snapshot: current, limit };
@@ -81,10 +84,10 @@ function firstPage(call: Call, options: ListOptions): { snapshot: Snapshot; limi
 
 function nextPage(call: Call, options: ListOptions): { snapshot: Snapshot; limit: number } {
   const { context, definition } = call;
+  const { number, after } = parseContinue(options.continue);
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
     throw badRequest('specifying resource version is not allowed when using continue');
   }
-  const { number, after } = parseContinue(options.continue);
   // A token for an inconsistent continuation goes on at the present state.
   const version = number < 0 ? context.store.current : number;
   const objects = context.store.listAt(definition.storage, version, prefixOf(call));
@@ -102,16 +105,20 @@ function continueToken(number: number, after: string): string {
 }
 
 function parseContinue(token: string): { number: number; after: string } {
+  const invalid = (why: string): Error => badRequest(`invalid continue token: continue key is not valid: ${why}`);
+  const wrongAt = token.search(/[^\w-]/);
+  const corruptAt = wrongAt >= 0 ? wrongAt : token.length % 4 === 1 ? token.length - 1 : undefined;
+  if (corruptAt !== undefined) throw invalid(`illegal base64 data at input byte ${corruptAt}`);
+  const text = Buffer.from(token, 'base64url').toString();
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Buffer.from(token, 'base64url').toString());
+    parsed = JSON.parse(text);
   } catch {
-    throw badRequest(`invalid continue token: continue key is not valid: ${token}`);
+    throw invalid(syntaxError(text));
   }
   const { rv, start } = (parsed ?? {}) as { rv?: unknown; start?: unknown };
-  if (typeof rv !== 'number' || typeof start !== 'string') {
-    throw badRequest(`invalid continue token: continue key is not valid: ${token}`);
-  }
+  if (typeof rv !== 'number' || typeof start !== 'string')
+    throw invalid('incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
   return { number: rv, after: start.endsWith('\0') ? start.slice(0, -1) : start };
 }
 

@@ -66,9 +66,9 @@ function verbOf({ method, query }: Pick<ApiRequest, 'method' | 'query'>, named: 
   }
 }
 
-/** As Go's strconv.ParseBool, which the query decoder of the API server uses. */
+/** As the API server reads its query: everything but `0` and `false` is true, also nothing (`?watch`). */
 export function isTrue(value: string | null | undefined): boolean {
-  return value !== null && value !== undefined && ['1', 't', 'T', 'true', 'True', 'TRUE'].includes(value);
+  return value !== null && value !== undefined && value !== '0' && value.toLowerCase() !== 'false';
 }
 
 function decodedParts(path: string): string[] | undefined {

@@ -4,7 +4,7 @@
  * Fields are in the order in which the API server writes them.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
-import { badRequest } from './status.ts';
+import { goKind } from './go-json.ts';
 
 export type Schema =
   | { readonly kind: 'string' | 'integer' | 'boolean' | 'time' | 'quantity' | 'intOrString' | 'any' }
@@ -56,19 +56,31 @@ export interface Decoded {
   readonly unknown: readonly string[];
 }
 
+/** A value of the wrong type. The message is that of Go's decoder. */
+export class Mismatch extends Error {
+  /** In the words of a strategic merge patch, which converts values instead of decoding them. */
+  readonly conversion: string;
+
+  constructor(message: string, conversion: string) {
+    super(message);
+    this.name = 'Mismatch';
+    this.conversion = conversion;
+  }
+}
+
 /**
- * A clean copy: unknown fields and nulls dropped, fields in order, what is always written filled in. Throws 400 for a
- * value of the wrong type, in the words of the API server.
+ * A clean copy: unknown fields and nulls dropped, fields in order, what is always written filled in. Throws Mismatch.
  */
-export function decode(schema: ObjectSchema, kind: string, value: Json): Decoded {
+export function decode(schema: ObjectSchema, value: Json): Decoded {
   const unknown: string[] = [];
-  const decoded = decodeValue(schema, value, { kind, path: '', type: schema.type, unknown });
+  const decoded = decodeValue(schema, value, { path: '', shown: '', type: schema.type, unknown });
   return { object: decoded as JsonObject, unknown };
 }
 
 interface Place {
-  readonly kind: string;
   readonly path: string;
+  /** As Go's errors show it: without places in lists and keys of maps. */
+  readonly shown: string;
   /** The Go type that holds the field. */
   readonly type: string;
   readonly unknown: string[];
@@ -79,7 +91,7 @@ function decodeValue(schema: Schema, value: Json, place: Place): Json {
     case 'any':
       return value;
     case 'list':
-      if (!Array.isArray(value)) throw mismatch(value, `[]${goType(schema.items)}`, place);
+      if (!Array.isArray(value)) throw mismatch(value, schema, place);
       return value.map((entry, at) => decodeValue(schema.items, entry, { ...place, path: `${place.path}[${at}]` }));
     case 'map':
       return decodeMap(schema.values, value, place);
@@ -91,13 +103,13 @@ function decodeValue(schema: Schema, value: Json, place: Place): Json {
     case 'time':
     case 'quantity':
     case 'intOrString':
-      if (!fits(schema.kind, value)) throw mismatch(value, goType(schema), place);
+      if (!fits(schema.kind, value)) throw mismatch(value, schema, place);
       return schema.kind === 'quantity' ? String(value) : value;
   }
 }
 
 function decodeMap(values: Schema, value: Json, place: Place): Json {
-  if (!isObject(value)) throw mismatch(value, `map[string]${goType(values)}`, place);
+  if (!isObject(value)) throw mismatch(value, { kind: 'map', values }, place);
   const result: JsonObject = {};
   for (const [key, entry] of Object.entries(value)) {
     if (entry !== null) result[key] = decodeValue(values, entry, { ...place, path: `${place.path}.${key}` });
@@ -106,13 +118,14 @@ function decodeMap(values: Schema, value: Json, place: Place): Json {
 }
 
 function decodeObject(schema: ObjectSchema, value: Json, place: Place): Json {
-  if (!isObject(value)) throw mismatch(value, schema.type, place);
-  const at = (key: string): string => (place.path === '' ? key : `${place.path}.${key}`);
+  if (!isObject(value)) throw mismatch(value, schema, place);
+  const at = (key: string, path = place.path): string => (path === '' ? key : `${path}.${key}`);
   const result: JsonObject = {};
   for (const [key, field] of Object.entries(schema.fields)) {
     const entry = value[key];
     if (entry !== undefined && entry !== null) {
-      result[key] = decodeValue(field, entry, { ...place, path: at(key), type: schema.type });
+      const inner = { ...place, path: at(key), shown: at(key, place.shown), type: schema.type };
+      result[key] = decodeValue(field, entry, inner);
     } else if (key in schema.always) result[key] = schema.always[key] ?? null;
   }
   for (const key of Object.keys(value)) if (!(key in schema.fields)) place.unknown.push(at(key));
@@ -159,11 +172,27 @@ function goType(schema: Schema): string {
   }
 }
 
-function mismatch(value: Json, wanted: string, { kind, path, type }: Place): Error {
-  const found = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : value === null ? 'null' : typeof value;
-  const name = found === 'boolean' ? 'bool' : found;
-  const field = path === '' ? '' : `Go struct field ${type}.${path.replace(/\[\d+\]/g, '')} of type `;
-  return badRequest(
-    `${kind} in version "v1" cannot be handled as a ${kind}: json: cannot unmarshal ${name} into ${field}${wanted}`,
-  );
+function mismatch(value: Json, schema: Schema, { shown, type }: Place): Mismatch {
+  const conversion = conversionText(value, schema);
+  if (schema.kind === 'time' && typeof value === 'string') {
+    const text = `parsing time "${value}" as "2006-01-02T15:04:05Z07:00": cannot parse "${value}" as "2006"`;
+    return new Mismatch(text, conversion);
+  }
+  const found = schema.kind === 'integer' && typeof value === 'number' ? `number ${value}` : goKind(value);
+  const field = shown === '' ? '' : `Go struct field ${type}.${shown} of type `;
+  return new Mismatch(`json: cannot unmarshal ${found} into ${field}${goType(schema)}`, conversion);
+}
+
+function conversionText(value: Json, schema: Schema): string {
+  const found = goConverted(value);
+  if (schema.kind === 'list') return `cannot restore slice from ${found}`;
+  if (schema.kind === 'map') return `cannot restore map from ${found}`;
+  if (schema.kind === 'object') return `cannot restore struct from: ${found}`;
+  return `cannot convert ${found} to ${goType(schema)}`;
+}
+
+function goConverted(value: Json): string {
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (Array.isArray(value)) return 'slice';
+  return isObject(value) ? 'map' : goKind(value);
 }

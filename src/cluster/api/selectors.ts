@@ -45,6 +45,8 @@ export function fieldSelector(text: string, fields: SelectableFields): FieldSele
     if (parts === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     const [, field = '', operator = '=', raw = ''] = parts;
     const read = fields[field];
+    // Unescaped, these would be operators of their own.
+    if (/(?<!\\)=/.test(raw)) throw badRequest('invalid field selector: unescaped character in value: 61');
     if (read === undefined) throw badRequest(`field label not supported: ${field}`);
     return { field, read, wanted: raw.replace(/\\([\\,=])/g, '$1'), equals: operator !== '!=' };
   });

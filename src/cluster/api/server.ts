@@ -4,34 +4,33 @@
  * Whatever a request holds, it is answered: with what it asked for, or with a Status that says why not. A fault of our
  * own is logged and answered with 500, and the server goes on.
  */
-import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isObject, type Json } from '../json.ts';
 import type { ApiRequest, ApiResponse } from '../transport.ts';
 import { ConnectionLost } from '../transport.ts';
 import type { ApiObject } from '../types.ts';
 import type { Access } from './access.ts';
+import { objectBody, optionsBody, patchBody } from './body.ts';
 import type { Call, ServerContext } from './context.ts';
 import { deleteCollection, deleteObject } from './delete.ts';
-import { discovery } from './discovery.ts';
+import { discovery, isGroup } from './discovery.ts';
 import { openApi } from './openapi.ts';
-import { deleteOptions } from './options.ts';
+import { checkWriteOptions, deleteOptions } from './options.ts';
 import { bindPod } from './pods/binding.ts';
 import { evictPod } from './pods/eviction.ts';
 import { podLog } from './pods/log.ts';
-import { decodeProtobuf, protobufType } from './protobuf.ts';
 import { getObject, listObjects, objectText } from './read.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
 import type { RequestLog } from './request-log.ts';
 import { apiVersionOf, findDefinition } from './resources.ts';
 import { reviewAccess } from './reviews.ts';
 import {
-  badRequest,
   internalError,
   methodNotAllowed,
   noSuchPath,
   notAcceptable,
+  pageNotFound,
   StatusError,
   tooLarge,
-  unsupportedMediaType,
 } from './status.ts';
 import { watchObjects } from './watch.ts';
 import { createObject, patchObject, updateObject } from './write.ts';
@@ -100,17 +99,18 @@ export class ApiServer {
     const { context, access, ownToken, tokensRequired } = this.#options;
     const user = access.authenticate(request.headers['authorization'], ownToken, tokensRequired);
     if (request.body !== undefined && request.body.length > bodyBytesMax) throw tooLarge(bodyBytesMax);
-    if (health.has(request.path)) return { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok' };
-    if (!acceptsJson(request)) throw notAcceptable();
-    const found =
-      request.method === 'GET'
-        ? (discovery(request.path, context.profile) ?? openApi(request.path, context.profile))
-        : undefined;
-    if (found !== undefined) return json(200, JSON.stringify(found));
+    if (health.has(request.path)) return { status: 200, headers: plainText, body: 'ok' };
+    if (!acceptsJson(request)) throw notAcceptable(info.verb === 'watch');
+    const found = discovery(request.path, context.profile) ?? openApi(request.path, context.profile);
+    if (found !== undefined) {
+      if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
+      return json(200, JSON.stringify(found));
+    }
     if (info.group === 'authorization.k8s.io' && info.resource === 'selfsubjectaccessreviews') {
       if (info.verb !== 'create') throw methodNotAllowed();
-      return json(201, JSON.stringify(reviewAccess(access, user, jsonBody(request))));
+      return json(201, JSON.stringify(reviewAccess(access, user, objectBody(request, 'SelfSubjectAccessReview'))));
     }
+    if (!isServed(info, request.path)) return { status: 404, headers: plainText, body: pageNotFound };
     const definition = findDefinition(info.group, info.version, info.resource);
     if (definition === undefined || (!definition.namespaced && info.namespace !== undefined)) throw noSuchPath();
     if (!access.allows(user, info)) throw access.refusal(user, info);
@@ -121,6 +121,8 @@ export class ApiServer {
 
   #object(call: Call): ApiResponse {
     const { info, request, definition } = call;
+    checkTarget(call);
+    checkWriteOptions(call);
     switch (info.verb) {
       case 'get':
         return json(200, getObject(call));
@@ -129,13 +131,11 @@ export class ApiServer {
       case 'watch':
         return { status: 200, headers: { 'content-type': 'application/json' }, body: watchObjects(call) };
       case 'create':
-        if (info.name !== undefined || (definition.namespaced && info.namespace === undefined))
-          throw methodNotAllowed();
-        return json(201, objectText(call, createObject(call, jsonBody(request))));
+        return json(201, objectText(call, createObject(call, objectBody(request, definition.kind))));
       case 'update':
-        return json(200, objectText(call, updateObject(call, jsonBody(request))));
+        return json(200, objectText(call, updateObject(call, objectBody(request, definition.kind))));
       case 'patch':
-        return json(200, objectText(call, patchObject(call, jsonBody(request, patchTypes))));
+        return json(200, objectText(call, patchObject(call, patchBody(request))));
       case 'delete':
         return json(200, deletedText(call, deleteObject(call, deleteOptions(request.query, optionsBody(request)))));
       case 'deletecollection':
@@ -148,66 +148,53 @@ export class ApiServer {
   async #subresource(call: Call): Promise<ApiResponse> {
     const { definition, info, request } = call;
     if (!definition.subresources?.includes(info.subresource)) throw noSuchPath();
+    checkWriteOptions(call);
     const created = (result: object): ApiResponse => json(201, JSON.stringify(result));
     switch (`${info.verb} ${info.subresource}`) {
       case 'get log':
         return podLog(call);
       case 'create binding':
-        return created(bindPod(call, jsonBody(request)));
+        return created(bindPod(call, objectBody(request, 'Binding')));
       case 'create eviction':
-        return created(evictPod(call, jsonBody(request)));
+        return created(evictPod(call, objectBody(request, 'Eviction')));
       case 'get status':
         return json(200, getObject(call));
       case 'update status':
-        return json(200, objectText(call, updateObject(call, jsonBody(request))));
+        return json(200, objectText(call, updateObject(call, objectBody(request, definition.kind))));
       case 'patch status':
-        return json(200, objectText(call, patchObject(call, jsonBody(request, patchTypes))));
+        return json(200, objectText(call, patchObject(call, patchBody(request))));
       case 'update finalize':
-        return json(200, objectText(call, finalizeNamespace(call, jsonBody(request))));
+        return json(200, objectText(call, finalizeNamespace(call, objectBody(request, definition.kind))));
       default:
         throw methodNotAllowed();
     }
   }
 }
 
+/** Below these paths a refusal is a Status; elsewhere it is a web server's. */
+function isServed({ group }: RequestInfo, path: string): boolean {
+  const [root] = path.split('/').filter((part) => part !== '');
+  return root === 'api' || (root === 'apis' && isGroup(group));
+}
+
+/** Creates go to a collection, changes to an object, and no one deletes in all namespaces at once. */
+function checkTarget({ info, definition }: Call): void {
+  const { verb, name, namespace } = info;
+  const isCollection = name === undefined;
+  const isSpread = definition.namespaced && namespace === undefined;
+  if (verb === 'create' && (!isCollection || isSpread)) throw methodNotAllowed();
+  if ((verb === 'update' || verb === 'patch') && (isCollection || isSpread)) throw methodNotAllowed();
+  if (verb === 'deletecollection' && isSpread) throw methodNotAllowed();
+}
+
+const plainText = { 'content-type': 'text/plain' };
+
 const health = new Set(['/healthz', '/livez', '/readyz']);
-
-const patchTypes = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-];
-
-const bodyTypes = ['application/json'];
 
 /** Answers are JSON: whoever takes nothing else is told so. */
 function acceptsJson({ headers }: ApiRequest): boolean {
   const { accept = '' } = headers;
   return accept === '' || /\bjson\b|\*\/\*|application\/\*|text\/plain/.test(accept);
-}
-
-function jsonBody({ headers, body }: ApiRequest, accepted: readonly string[] = bodyTypes): Json {
-  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (type === protobufType && accepted === bodyTypes) return decodeProtobuf(body ?? new Uint8Array(), accepted);
-  if (type !== undefined && !accepted.includes(type)) throw unsupportedMediaType(accepted);
-  if (type === undefined && accepted !== bodyTypes) throw unsupportedMediaType(accepted);
-  const text = new TextDecoder().decode(body ?? new Uint8Array());
-  try {
-    return JSON.parse(text) as Json;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    throw badRequest(
-      `couldn't get version/kind; json parse error: ${text === '' ? 'unexpected end of JSON input' : why}`,
-    );
-  }
-}
-
-/** DeleteOptions may be left out altogether. */
-function optionsBody(request: ApiRequest): JsonObject | undefined {
-  if (request.body === undefined || request.body.length === 0) return undefined;
-  const body = jsonBody(request);
-  if (!isObject(body)) throw badRequest("couldn't get version/kind; json parse error: the body is no object");
-  return body;
 }
 
 /** A pod's delete answers with the pod, other deletes with a Status. */

@@ -75,7 +75,7 @@ export function qualified({ group, resource }: ResourceName): string {
 }
 
 function named({ group, resource }: ResourceName, name: string): StatusDetails {
-  return { name, ...(group !== '' && { group }), kind: resource };
+  return { ...(name !== '' && { name }), ...(group !== '' && { group }), kind: resource };
 }
 
 export const badRequest = (message: string): StatusError => failure(400, 'BadRequest', message);
@@ -106,6 +106,9 @@ export const conflict = (resource: ResourceName, name: string, why: string): Sta
     `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
     named(resource, name),
   );
+
+/** What is no Status in the real server either: it becomes a 500 without a reason. */
+export const unclassified = (message: string): StatusError => failure(500, undefined, message);
 
 export const modifiedMeanwhile =
   'the object has been modified; please apply your changes to the latest version and try again';
@@ -138,12 +141,17 @@ export const expired = (message: string): StatusError => failure(410, 'Expired',
 export const methodNotAllowed = (): StatusError =>
   failure(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
-export const notAcceptable = (): StatusError =>
-  failure(
-    406,
-    'NotAcceptable',
-    'only the following media types are accepted: application/json, application/json;stream=watch',
-  );
+/** Names what the real server can give, of which JSON is given here. */
+export const notAcceptable = (watches: boolean): StatusError => {
+  const types = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+  const streams = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+  const available = watches ? [...types, ...streams] : types;
+  const text = `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`;
+  return failure(406, 'NotAcceptable', text, {});
+};
+
+/** An answer of Go's web server: plain text. */
+export const pageNotFound = '404 page not found\n';
 
 export const tooLarge = (limit: number): StatusError =>
   failure(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${limit}`);
@@ -213,9 +221,9 @@ export function invalid(kind: string, group: string, name: string, errors: reado
   const texts = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))];
   const text = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   return failure(422, 'Invalid', `${kind}${group === '' ? '' : `.${group}`} "${name}" is invalid: ${text}`, {
-    name,
+    ...(name !== '' && { name }),
     ...(group !== '' && { group }),
-    kind,
+    ...(kind !== '' && { kind }),
     causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
   });
 }

@@ -4,8 +4,9 @@
  * Directives: `$patch: delete|replace|merge`, `$deleteFromPrimitiveList/F`, `$setElementOrder/F`, `$retainKeys`.
  */
 import { copy, equal, isObject, type Json, type JsonObject } from '../json.ts';
+import { goPrinted } from './go-json.ts';
 import { itemsOf, type Schema } from './schema.ts';
-import { badRequest } from './status.ts';
+import { unclassified } from './status.ts';
 
 const deleteFrom = '$deleteFromPrimitiveList/';
 const elementOrder = '$setElementOrder/';
@@ -37,14 +38,17 @@ function mergedField(before: Json | undefined, value: Json, schema: Schema | und
 
 function mergedList(before: readonly Json[], patch: readonly Json[], mergeKey: string, items: Schema): Json[] {
   const entries = patch.filter(isObject);
-  if (entries.length !== patch.length) throw badRequest(`map: type mismatch in a list merged by ${mergeKey}`);
+  if (entries.length !== patch.length) {
+    const lists = `[${goPrinted([...before])} ${goPrinted([...patch])}]`;
+    throw unclassified(`list element types are not identical: ${lists}`);
+  }
   const replaces = entries.some((entry) => entry['$patch'] === 'replace' && Object.keys(entry).length === 1);
   const result: Json[] = replaces ? [] : before.map(copy);
   for (const entry of entries) {
     if (entry['$patch'] === 'replace' && Object.keys(entry).length === 1) continue;
     const id = entry[mergeKey];
     if (id === undefined) {
-      throw badRequest(`map: ${JSON.stringify(entry)} does not contain declared merge key: ${mergeKey}`);
+      throw unclassified(`map: ${goPrinted(entry)} does not contain declared merge key: ${mergeKey}`);
     }
     const at = result.findIndex((one) => isObject(one) && equal(one[mergeKey], id));
     if (entry['$patch'] === 'delete') {

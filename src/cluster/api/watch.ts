@@ -10,7 +10,7 @@ import { encode } from '../json.ts';
 import type { Revision } from '../store/revisions.ts';
 import type { ApiObject } from '../types.ts';
 import { type Call, prefixOf } from './context.ts';
-import { type ListOptions, listOptions, parseVersion } from './options.ts';
+import { type ListOptions, listOptions } from './options.ts';
 import { served } from './read.ts';
 import { apiVersionOf } from './resources.ts';
 import { expired, futureVersion, StatusError } from './status.ts';
@@ -59,7 +59,7 @@ class WatchStream {
     const { resourceVersion, sendInitialEvents, timeoutSeconds } = this.#options;
     const fromState = sendInitialEvents ?? (resourceVersion === '' || resourceVersion === '0');
     if (fromState) this.#sendState(resourceVersion);
-    else this.#sendHistory(parseVersion(resourceVersion));
+    else this.#sendHistory(Number(resourceVersion));
     this.#unsubscribe = context.store.subscribe(definition.storage, (revision) => this.#offer(revision));
     const timeoutMs =
       timeoutSeconds === undefined || timeoutSeconds <= 0
@@ -75,7 +75,7 @@ class WatchStream {
   #sendState(resourceVersion: string): void {
     const { context, definition } = this.#call;
     const { store } = context;
-    const least = resourceVersion === '' ? 0 : parseVersion(resourceVersion);
+    const least = resourceVersion === '' ? 0 : Number(resourceVersion);
     if (least > store.current) throw futureVersion(least, store.current);
     for (const object of store.list(definition.storage, this.#prefix)) {
       if (this.#options.matches(object)) this.#send('ADDED', object);

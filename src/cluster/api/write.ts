@@ -2,13 +2,14 @@
 import { copy, equal, isObject, type Json, type JsonObject } from '../json.ts';
 import { timestamp } from '../times.ts';
 import type { ApiObject, ObjectMeta, PodObject } from '../types.ts';
+import { unregistered } from './body.ts';
 import { type Call, keyOf } from './context.ts';
 import { metadataErrors } from './names.ts';
 import { isDryRun } from './options.ts';
 import { patched } from './patch.ts';
 import { stored } from './read.ts';
-import { apiVersionOf } from './resources.ts';
-import { decode } from './schema.ts';
+import { apiVersionOf, definitions, type ResourceDefinition } from './resources.ts';
+import { decode, Mismatch } from './schema.ts';
 import {
   alreadyExists,
   badRequest,
@@ -19,6 +20,7 @@ import {
   modifiedMeanwhile,
   notFound,
   noUniqueName,
+  unclassified,
 } from './status.ts';
 
 /** How often a name is made from generateName before giving up. */
@@ -28,9 +30,10 @@ const longestBase = 58;
 /** Throws 400, 403, 404, 409, 422. */
 export function createObject(call: Call, body: Json): ApiObject {
   const { context, definition } = call;
-  const object = decoded(call, body);
+  const object = decodedBody(call, body);
   object.metadata = createMetadata(call, object.metadata);
   definition.strategy.prepareCreate?.(object, context);
+  if (definition.kind === 'Pod') refuseUnknownAccount(call, object as PodObject);
   const errors = definition.strategy.validateCreate?.(object, context) ?? metadataErrors(object.metadata);
   if (errors.length > 0) throw invalid(definition.kind, definition.group, object.metadata.name, errors);
   refuseClosedNamespace(call, object.metadata.name);
@@ -45,16 +48,28 @@ export function createObject(call: Call, body: Json): ApiObject {
 }
 
 export function updateObject(call: Call, body: Json): ApiObject {
+  const { name = '' } = call.info;
+  const metadata = isObject(body) && isObject(body['metadata']) ? body['metadata'] : {};
+  if (!metadata['name']) {
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  }
   const old = stored(call);
-  return replace(call, old, decoded(call, body));
+  return replace(call, old, decodedBody(call, body));
 }
 
+/** Throws 400, 404, 409, 415, 422, and 500 where the real server does. */
 export function patchObject(call: Call, body: Json): ApiObject {
   const { definition, request } = call;
   const old = stored(call);
   const before = (definition.toServed?.(old) ?? old) as unknown as JsonObject;
-  const after = patched(before, request.headers['content-type'] ?? '', body, definition.schema);
-  return replace(call, old, decoded(call, after));
+  const { object, wrong } = patched(before, request.headers['content-type'] ?? '', body, definition.schema);
+  try {
+    return replace(call, old, decoded(call, object));
+  } catch (error) {
+    // What a patch makes of an object is checked as a value of the patch.
+    if (!(error instanceof Mismatch)) throw error;
+    throw invalid('', '', '', [wrong(error)]);
+  }
 }
 
 /** Writes nothing when nothing changed. */
@@ -82,18 +97,24 @@ function replace(call: Call, old: ApiObject, wanted: ApiObject): ApiObject {
   return grace === 0 && definition.kind !== 'Namespace' ? context.store.remove(definition.storage, key) : written;
 }
 
+function decodedBody(call: Call, body: Json): ApiObject {
+  try {
+    return decoded(call, body);
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    const { kind } = call.definition;
+    throw badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${error.message}`);
+  }
+}
+
+/** Throws Mismatch, too. */
 function decoded(call: Call, body: Json): ApiObject {
   const { definition, info, request, warnings } = call;
   const { kind } = definition;
   const apiVersion = apiVersionOf(definition);
   if (!isObject(body)) throw badRequest(`couldn't get version/kind; json parse error: the body is no object`);
-  const given = `${body['apiVersion'] ?? apiVersion}, Kind=${body['kind'] ?? kind}`;
-  if ((body['kind'] ?? kind) !== kind || (body['apiVersion'] ?? apiVersion) !== apiVersion) {
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; the object is of type ${given}`,
-    );
-  }
-  const { object, unknown } = decode(definition.schema, kind, { ...body, kind, apiVersion });
+  refuseOtherKind(definition, String(body['kind'] ?? kind), String(body['apiVersion'] ?? apiVersion));
+  const { object, unknown } = decode(definition.schema, { ...body, kind, apiVersion });
   if (unknown.length > 0) {
     const validation = request.query.get('fieldValidation') ?? 'Warn';
     const texts = unknown.map((path) => `unknown field "${path}"`);
@@ -116,11 +137,20 @@ function decoded(call: Call, body: Json): ApiObject {
   return result;
 }
 
+function refuseOtherKind({ kind, group, version }: ResourceDefinition, givenKind: string, givenVersion: string): void {
+  if (givenKind === kind && givenVersion === apiVersionOf({ group, version })) return;
+  const handled = `${givenKind} in version "${givenVersion}" cannot be handled as a ${kind}`;
+  const other = definitions.some((one) => one.kind === givenKind && apiVersionOf(one) === givenVersion);
+  if (!other) throw badRequest(`${handled}: ${unregistered(givenKind, givenVersion)}`);
+  const internal = `${group === '' ? 'core' : group.split('.')[0]}.${kind}`;
+  throw badRequest(`${handled}: converting (v1.${givenKind}) to (${internal}): unknown conversion`);
+}
+
 function createMetadata(call: Call, given: ObjectMeta): ObjectMeta {
   const { context } = call;
   const { name, generateName, labels, annotations, ownerReferences, finalizers, namespace } = given;
   const { resourceVersion } = given;
-  if (resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  if (resourceVersion) throw unclassified('resourceVersion should not be set on objects to be created');
   return {
     name: name ?? generatedName(call, generateName, namespace),
     ...(generateName !== undefined && { generateName }),
@@ -144,6 +174,17 @@ function generatedName({ context, definition }: Call, base: string | undefined, 
     if (context.store.get(definition.storage, keyOf(definition, namespace, name)) === undefined) return name;
   }
   throw noUniqueName(definition, name);
+}
+
+/**
+ * A real server also refuses pods while a fresh namespace has no account `default` yet; here that one counts as there.
+ */
+function refuseUnknownAccount({ context, definition, info }: Call, { metadata, spec }: PodObject): void {
+  const account = String(spec['serviceAccountName'] ?? 'default');
+  if (account === 'default' || info.namespace === undefined) return;
+  if (context.store.get('serviceaccounts', `${info.namespace}/${account}`) !== undefined) return;
+  const text = `error looking up service account ${info.namespace}/${account}: serviceaccount "${account}" not found`;
+  throw forbidden(definition, metadata.name, text);
 }
 
 function refuseClosedNamespace({ context, definition, info }: Call, name: string): void {

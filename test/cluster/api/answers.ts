@@ -19,6 +19,7 @@ export function normalized(raw: { status: number; type: string; text: string }, 
     .replace(/current: \d+/g, 'current: N')
     .replace(/in record \(\d+\)/g, 'in record (N)')
     .replace(/too old resource version: 1 \(\d+\)/g, 'too old resource version: 1 (N)')
+    .replace(/A_\w{5}/g, 'A_XXXXX')
     .replace(/kube-api-access-\w{5}/g, 'kube-api-access-X');
   return { status: raw.status, type: raw.type.split(';')[0] ?? '', body: parsed(text) };
 }
@@ -30,6 +31,6 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
-  const { kind, status } = value as { kind?: string; status?: unknown };
-  return kind === 'Status' || status === 'Failure' ? value : { kind };
+  const { kind = '', type } = value as { kind?: string; type?: string };
+  return kind === 'Status' || type === 'ERROR' ? value : { kind };
 }

@@ -63,7 +63,7 @@ test('a body of 10 MiB is refused before it is read to its end', async () => {
 
 test.each([
   ['text', 'text/plain', 'hello'],
-  ['YAML', 'application/yaml', 'kind: Pod'],
+  ['a form', 'application/x-www-form-urlencoded', 'kind=Pod'],
   ['bytes', 'application/octet-stream', '\u0000\u0001'],
 ])('%s is refused as a media type', async (_what, type, body) => {
   const response = await fetch(`${cluster.url}${pods}`, { method: 'POST', headers: { 'content-type': type }, body });

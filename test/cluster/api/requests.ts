@@ -52,9 +52,8 @@ function creates(): RawRequest[] {
     pod('{"name":"a"}', '{"terminationGracePeriodSeconds":"x"}'),
     pod('{"name":"a"}', '{"activeDeadlineSeconds":1.5}'),
     pod('{"name":"A_B"}', '{"containers":[{"name":"a","image":"b"}]}'),
-    pod(
-      '{"name":"a","labels":{"a/b/c":"x","/d":"x","e/":"x","ok":"-x-"}}',
-      '{"containers":[{"name":"a","image":"b"}]}',
+    ...['{"a/b/c":"x"}', '{"/d":"x"}', '{"e/":"x"}', '{"ok":"-x-"}'].map((labels) =>
+      pod(`{"name":"a","labels":${labels}}`, '{"containers":[{"name":"a","image":"b"}]}'),
     ),
     pod('{"name":"a","annotations":{"bad key":"x"}}', '{"containers":[{"name":"a","image":"b"}]}'),
     pod('{"generateName":"A_"}', '{"containers":[{"name":"a","image":"b"}]}'),

@@ -134,7 +134,7 @@ describe('create', () => {
       'another kind',
       { kind: 'Secret', apiVersion: 'v1' },
       400,
-      'the object provided is unrecognized (must be of type Pod)',
+      'Secret in version "v1" cannot be handled as a Pod: converting (v1.Secret) to (core.Pod): unknown conversion',
     ],
     [
       'another namespace',
@@ -260,9 +260,10 @@ describe('patch', () => {
       422,
       'the server rejected our request',
     ],
+    ['a media type that is not known', { contentType: 'text/plain' }, {}, 415, '415: Unsupported Media Type'],
     [
-      'a media type that is not known',
-      { contentType: 'text/plain' },
+      'server-side apply',
+      { contentType: 'application/apply-patch+yaml' },
       {},
       415,
       'accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json',
@@ -278,10 +279,10 @@ describe('patch', () => {
       'a list element without its key',
       strategic,
       { spec: { containers: [{ image: 'x' }] } },
-      400,
-      'does not contain declared merge key: name',
+      500,
+      'map: map[image:x] does not contain declared merge key: name',
     ],
-    ['no JSON', merge, '{', 400, 'json parse error'],
+    ['no JSON', merge, '{', 400, 'error decoding patch: unexpected end of JSON input'],
   ])('%s is refused', async (_what, options, body, code, text) => {
     const { send } = await startStand();
     await send('POST', pods, aPod('p'));

@@ -1,6 +1,7 @@
 /** One kubectl binary against one cluster: runs a command to its end, or beside others. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** A command that has not ended by then is killed, and its scenario fails. */
@@ -76,15 +77,19 @@ export class Running {
 
   /** Resolves once its output fits, or it has ended. Rejects after the time a command has. */
   async printed(pattern: RegExp): Promise<void> {
-    const until = Date.now() + timeoutMs;
-    let over = false;
-    void this.ended.finally(() => {
-      over = true;
+    const looked = new AbortController();
+    const fits = new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (pattern.test(this.#stdout)) resolve();
+      };
+      this.#child.stdout?.on('data', look);
+      looked.signal.addEventListener('abort', () => this.#child.stdout?.off('data', look));
+      look();
     });
-    while (!over && !pattern.test(this.#stdout)) {
-      if (Date.now() > until) throw new Error(`kubectl never printed ${pattern}, but: ${this.#stdout}${this.#stderr}`);
-      await Promise.race([once(this.#child.stdout ?? this.#child, 'data'), this.ended, nextLook()]);
-    }
+    const never = sleep(timeoutMs, 'never', { signal: looked.signal }).catch(() => undefined);
+    const first = await Promise.race([fits, this.ended, never]);
+    looked.abort();
+    if (first === 'never') throw new Error(`kubectl never printed ${pattern}, but: ${this.#stdout}${this.#stderr}`);
   }
 
   kill(): void {
@@ -97,10 +102,6 @@ export async function minorOf(binary: string): Promise<string> {
   const { stdout } = await promisify(execFile)(binary, ['version', '--client', '-o', 'json']);
   const { clientVersion } = JSON.parse(stdout) as { clientVersion: { major: string; minor: string } };
   return `${clientVersion.major}.${clientVersion.minor.replace(/\D/g, '')}`;
-}
-
-function nextLook(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 250));
 }
 
 function words(command: string): string[] {

@@ -13,6 +13,8 @@ const replaced: readonly (readonly [RegExp, string])[] = [
   [/\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+)?\b/g, 'IP'],
   [/([\w.-]+\/[\w./-]+@)?sha256:[0-9a-f]{64}/g, 'SHA'],
   [/containerd:\/\/[0-9a-f]{64}/g, 'containerd://ID'],
+  [/\b(\w[\w.-]*)\.[0-9a-f]{16}\b/g, '$1.HASH'],
+  [/default-scheduler-[\w-]+/g, 'default-scheduler-HOST'],
   [/kube-api-access-\w{5}/g, 'kube-api-access-XXXXX'],
   // Durations, as ages and in texts: 5s, 2m3s, 4d5h, 1.204s, 16ms.
   [/(?<![\w.-])(\d+d)?(\d+h)?(\d+m)?(\d+(\.\d+)?(ms|s))\b/g, 'AGE'],

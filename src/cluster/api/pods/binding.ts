@@ -9,6 +9,8 @@ import { badRequest, conflict } from '../status.ts';
 export function bindPod(call: Call, body: Json): object {
   const target = isObject(body) && isObject(body['target']) ? body['target'] : undefined;
   const node = target?.['name'];
+  const name = isObject(body) && isObject(body['metadata']) ? body['metadata']['name'] : undefined;
+  if (name !== call.info.name) throw badRequest('name in URL does not match name in Binding object');
   if (typeof node !== 'string' || node === '') throw badRequest('target.name: Required value');
   const { context, definition } = call;
   const pod = stored(call) as PodObject;

@@ -16,6 +16,8 @@ export function applyPodDefaults({ spec }: PodObject, { profile, random }: Strat
   for (const volume of spec.volumes ?? []) applyVolumeDefaults(volume);
   spec.restartPolicy ??= 'Always';
   spec.terminationGracePeriodSeconds ??= 30;
+  // A negative grace counts as the shortest there is.
+  if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   setMissing(spec, {
     dnsPolicy: 'ClusterFirst',
     serviceAccountName: 'default',

@@ -6,10 +6,12 @@ import { type Call, keyOf } from '../context.ts';
 import { deleteObject } from '../delete.ts';
 import { deleteOptions } from '../options.ts';
 import { stored } from '../read.ts';
-import { StatusError } from '../status.ts';
+import { badRequest, StatusError } from '../status.ts';
 
 export function evictPod(call: Call, body: Json): object {
-  const { context, definition } = call;
+  const { context, definition, info } = call;
+  const name = isObject(body) && isObject(body['metadata']) ? body['metadata']['name'] : undefined;
+  if (name !== info.name) throw badRequest('name in URL does not match name in Eviction object');
   const pod = stored(call) as PodObject;
   const given = isObject(body) && isObject(body['deleteOptions']) ? body['deleteOptions'] : undefined;
   const options = deleteOptions(call.request.query, given);

@@ -60,7 +60,9 @@ function logOptions({ request: { query }, info }: Call): LogOptions {
   // Second precision: the fraction is cut off on the way to the node.
   const sinceTime = sinceText === undefined ? undefined : Math.floor(Date.parse(sinceText) / 1000) * 1000;
   if (Number.isNaN(sinceTime))
-    throw badRequest(`parsing time "${sinceText}" as "2006-01-02T15:04:05Z07:00": cannot parse`);
+    throw badRequest(
+      `parsing time "${sinceText}" as "2006-01-02T15:04:05Z07:00": cannot parse "${sinceText}" as "2006"`,
+    );
   const errors: FieldError[] = [];
   const atLeast = (field: string, value: number | undefined, least: number, text: string): void => {
     if (value !== undefined && value < least) errors.push(fieldError.invalid(field, value, text));
@@ -69,7 +71,7 @@ function logOptions({ request: { query }, info }: Call): LogOptions {
   atLeast('limitBytes', limitBytes, 1, 'must be greater than 0');
   atLeast('sinceSeconds', sinceSeconds, 1, 'must be greater than 0');
   if (sinceSeconds !== undefined && sinceTime !== undefined) {
-    errors.push(fieldError.forbidden('', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
+    errors.push(fieldError.forbidden('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
   }
   if (errors.length > 0) throw invalid('PodLogOptions', '', info.name ?? '', errors);
   return {

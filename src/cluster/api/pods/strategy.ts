@@ -1,5 +1,6 @@
 /** How pods are made and changed: defaults, what may change, and when the generation rises. */
 import { equal } from '../../json.ts';
+import { timestamp } from '../../times.ts';
 import type { ApiObject, PodObject } from '../../types.ts';
 import type { Strategy } from '../resources.ts';
 import type { SelectableFields } from '../selectors.ts';
@@ -24,12 +25,29 @@ export const podFields: SelectableFields = {
   'status.nominatedNodeName': () => '',
 };
 
+/** A pod with gates says at once why nobody schedules it. */
+function gated({ spec: { schedulingGates = [] } }: PodObject, now: number): Pick<PodObject['status'], 'conditions'> {
+  if (schedulingGates.length === 0) return {};
+  return {
+    conditions: [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        lastProbeTime: null,
+        lastTransitionTime: timestamp(now),
+        reason: 'SchedulingGated',
+        message: 'Scheduling is blocked due to non-empty scheduling gates',
+      },
+    ],
+  };
+}
+
 export const podStrategy: Strategy = {
   prepareCreate(object, context) {
     const pod = object as PodObject;
     if (context.profile.generation) pod.metadata.generation = 1;
     applyPodDefaults(pod, context);
-    pod.status = { phase: 'Pending', qosClass: qosClass(pod.spec) };
+    pod.status = { phase: 'Pending', ...gated(pod, context.clock.now()), qosClass: qosClass(pod.spec) };
   },
   validateCreate: (object) => validatePod(object as PodObject),
   prepareUpdate(next, old, { profile }) {

@@ -4,7 +4,7 @@ import type { Profile } from '../../profile.ts';
 import type { PodObject, PodSpec } from '../../types.ts';
 import { metadataErrors } from '../names.ts';
 import { type FieldError, fieldError } from '../status.ts';
-import { imageErrors } from './validate.ts';
+import { deadlineErrors, imageErrors } from './validate.ts';
 
 const mayChange = [
   '`spec.containers[*].image`',
@@ -24,7 +24,9 @@ export function validatePodUpdate(next: PodObject, old: PodObject, profile: Prof
   }
   const images = [...listImageErrors(next.spec, 'containers'), ...listImageErrors(next.spec, 'initContainers')];
   if (images.length > 0) return [...errors, ...images, ...(profile.doubledCauses ? images : [])];
-  errors.push(...deadlineErrors(next.spec, old.spec));
+  const outOfRange = deadlineErrors(next.spec);
+  if (outOfRange.length > 0) return [...errors, ...outOfRange];
+  errors.push(...deadlineChangeErrors(next.spec, old.spec));
   const changed = firstForbidden(next.spec, old.spec);
   if (changed !== undefined) {
     const difference = `\n-  "${changed.field}": ${changed.before}\n+  "${changed.field}": ${changed.after}\n`;
@@ -41,7 +43,7 @@ function listImageErrors(spec: PodSpec, list: 'containers' | 'initContainers'): 
   return (spec[list] ?? []).flatMap(({ image }, at) => imageErrors(image, `spec.${list}[${at}].image`));
 }
 
-function deadlineErrors(next: PodSpec, old: PodSpec): FieldError[] {
+function deadlineChangeErrors(next: PodSpec, old: PodSpec): FieldError[] {
   const path = 'spec.activeDeadlineSeconds';
   const after = next.activeDeadlineSeconds;
   const before = old.activeDeadlineSeconds;

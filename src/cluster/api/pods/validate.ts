@@ -29,18 +29,16 @@ function specErrors(spec: PodSpec): FieldError[] {
   if (!restartPolicies.includes(spec.restartPolicy)) {
     errors.push(unsupported('spec.restartPolicy', spec.restartPolicy, restartPolicies));
   }
-  const grace = spec.terminationGracePeriodSeconds ?? 0;
-  if (grace < 0) {
-    errors.push(invalid('spec.terminationGracePeriodSeconds', grace, 'must be greater than or equal to 0'));
-  }
-  const deadline = spec.activeDeadlineSeconds;
-  if (deadline !== undefined && (deadline < 1 || deadline > 2_147_483_647)) {
-    errors.push(invalid('spec.activeDeadlineSeconds', deadline, 'must be between 1 and 2147483647, inclusive'));
-  }
+  errors.push(...deadlineErrors(spec));
   if (spec.nodeName !== undefined && (spec.schedulingGates ?? []).length > 0) {
     errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
   }
   return errors;
+}
+
+export function deadlineErrors({ activeDeadlineSeconds: deadline }: PodSpec): FieldError[] {
+  if (deadline === undefined || (deadline >= 1 && deadline <= 2_147_483_647)) return [];
+  return [invalid('spec.activeDeadlineSeconds', deadline, 'must be between 1 and 2147483647, inclusive')];
 }
 
 function volumeErrors({ volumes = [] }: PodSpec): FieldError[] {

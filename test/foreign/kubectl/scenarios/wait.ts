@@ -49,11 +49,11 @@ export const watch: Scenario = {
       beside: {
         from: /one/,
         steps: [{ command: 'label pod one app=two --overwrite' }, { command: 'label pod one app=one --overwrite' }],
-        until: /(app=.*\n){3}/,
+        until: /(app=one\s[^=]*){3}/,
       },
     },
     {
-      command: 'get pods -w --output-watch-events -o name',
+      command: 'get pods -w --output-watch-events',
       beside: { from: /one/, steps: [{ command: 'delete pod one' }], until: /DELETED/ },
     },
     {
