@@ -31,7 +31,7 @@ export function endingOf(pod: Pod, deletionBeganAt: number | null): Ending | nul
     cause,
     message: pod.status?.message ?? disrupted?.message ?? null,
     isNodeGone: disruption?.isNodeGone === true || reason === 'nodeLost',
-    beganAt: reason === null ? beganAt(isDeleted, deletionBeganAt, disrupted, disruption) : null,
+    beganAt: reason === null ? beganAt(isDeleted, deletionBeganAt, disrupted, disruption) : deadlineOf(pod, reason),
     isOnlyForUnended: reason === 'rejected' && !isDeleted && disruption === null,
   };
 }
@@ -97,6 +97,14 @@ function reasonCause(pod: Pod): PodCause | null {
   const isRejection = cause === null || cause === 'evicted' || cause === 'nodeShutdown';
   if (phase === 'Failed' && !hasContainers && isRejection) return 'rejected';
   return cause ?? (phase === 'Failed' ? 'rejected' : null);
+}
+
+/** The kubelet's own endings carry no time, but a deadline is known beforehand. */
+function deadlineOf({ spec, status }: Pod, reason: PodCause): number | null {
+  const startedAt = timeOf(status?.startTime);
+  const seconds = spec?.activeDeadlineSeconds;
+  const isDeadline = reason === 'deadlineExceeded' && startedAt !== null && seconds !== undefined;
+  return isDeadline ? startedAt + seconds * 1000 : null;
 }
 
 function beganAt(

@@ -47,7 +47,8 @@ const knownPlaceholders: readonly PlaceholderImage[] = [
 ];
 
 export function playOf(recording: Recording): Play {
-  const { lines, meta } = recording;
+  const { meta } = recording;
+  const lines = withoutStaleLists(recording.lines);
   const pods = recordedPods(lines);
   const placeholders = [...(meta.placeholders ?? []), ...knownPlaceholders];
   const before = new Map<number, Step[]>();
@@ -68,6 +69,20 @@ export function playOf(recording: Recording): Play {
     ...observationsOf(line, timeAt(lines, index)),
   ]);
   return { steps, endsAt: timeAt(lines, lines.length - 1) };
+}
+
+/** A list from an API server that lags behind, or one that came again: what it lacks is not gone. */
+function withoutStaleLists(lines: readonly RecordingLine[]): readonly RecordingLine[] {
+  let newest = 0;
+  return lines.filter((line) => {
+    if ((line.kind !== 'list' && line.kind !== 'watch') || line.resource !== 'pods') return true;
+    if (line.kind === 'list' && Number(line.resourceVersion) < newest) return false;
+    const objects = line.kind === 'list' ? line.items : line.type === 'ERROR' ? [] : [line.object];
+    const versions = objects.map(({ metadata }) => Number(metadata.resourceVersion));
+    if (line.kind === 'list') versions.push(Number(line.resourceVersion));
+    newest = Math.max(newest, ...versions.filter((version) => !Number.isNaN(version)));
+    return true;
+  });
 }
 
 function timeAt(lines: readonly RecordingLine[], index: number): number {

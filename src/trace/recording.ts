@@ -32,8 +32,20 @@ export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** `t` is in seconds since the recording began. */
 export type RecordingLine =
-  | { readonly t: number; readonly kind: 'list'; readonly resource: 'pods'; readonly items: readonly Pod[] }
-  | { readonly t: number; readonly kind: 'list'; readonly resource: 'events'; readonly items: readonly KubeEvent[] }
+  | {
+      readonly t: number;
+      readonly kind: 'list';
+      readonly resource: 'pods';
+      readonly resourceVersion?: string;
+      readonly items: readonly Pod[];
+    }
+  | {
+      readonly t: number;
+      readonly kind: 'list';
+      readonly resource: 'events';
+      readonly resourceVersion?: string;
+      readonly items: readonly KubeEvent[];
+    }
   | {
       readonly t: number;
       readonly kind: 'watch';
@@ -142,12 +154,13 @@ function readData(t: number, kind: string, data: Record<string, unknown>, name: 
 }
 
 function readList(t: number, data: Record<string, unknown>, name: string, number: number): RecordingLine {
-  const { resource, items } = data;
+  const { resource, resourceVersion, items } = data;
   if (resource !== 'pods' && resource !== 'events') return { t, kind: 'other' };
   if (!Array.isArray(items))
     throw invalid(name, number, 'a list without "items"', 'A list line holds the listed objects.');
   for (const item of items) checkObject(item, name, number);
-  return { t, kind: 'list', resource, items } as RecordingLine;
+  const version = typeof resourceVersion === 'string' ? { resourceVersion } : {};
+  return { t, kind: 'list', resource, ...version, items } as RecordingLine;
 }
 
 const frameTypes: readonly FrameType[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'];

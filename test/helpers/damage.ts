@@ -17,6 +17,7 @@ export interface Damage {
   readonly delays: readonly Delay[];
   readonly repeats: readonly Repeat[];
   readonly cuts: readonly Cut[];
+  readonly staleLists: readonly StaleList[];
 }
 
 /** `place` is taken modulo the number of frames of the watch. */
@@ -40,6 +41,12 @@ interface Cut {
 /** Where a step stands among those of the same time. */
 type Order = Map<Line, number>;
 
+/** The list that was right before frame `place` comes once more, `after` frames later. */
+interface StaleList {
+  readonly place: number;
+  readonly after: number;
+}
+
 const place = fc.nat(400);
 const watch = fc.constantFrom<'pods' | 'events'>('pods', 'events');
 
@@ -50,6 +57,7 @@ export const damages: fc.Arbitrary<Damage> = fc.record({
   delays: fc.array(fc.record({ watch, place, ms: fc.oneof(fc.nat(1500), fc.nat(30_000)) }), { maxLength: 6 }),
   repeats: fc.array(fc.record({ watch, place, after: fc.nat(20) }), { maxLength: 6 }),
   cuts: fc.array(fc.record({ place, length: fc.nat(25), times: fc.integer({ min: 1, max: 3 }) }), { maxLength: 3 }),
+  staleLists: fc.array(fc.record({ place, after: fc.nat(20) }), { maxLength: 2 }),
 });
 
 export function doesNoHarmToEvents(damage: Damage): boolean {
@@ -65,7 +73,8 @@ export function damaged(recording: Recording, proofs: ReadonlySet<Line>, damage:
   const events = recording.lines.filter((line) => isOf(line, 'events'));
   const kept = new Set<Line>([...proofs, ...lastVersions(pods)]);
   const broken = withCuts(thinned(pods, damage.drops, kept), pods, damage.cuts, proofs, order);
-  const podLane = delayed(withRepeats(broken, damage, 'pods'), damage, 'pods', proofs);
+  const repeated = withStaleLists(withRepeats(broken, damage, 'pods'), pods, damage.staleLists);
+  const podLane = delayed(repeated, damage, 'pods', proofs);
   const thinnedEvents = damage.loseAllEvents ? [] : thinned(events, damage.eventDrops, new Set());
   const eventLane = delayed(withRepeats(thinnedEvents, damage, 'events'), damage, 'events', new Set());
   const deeds = recording.lines
@@ -164,10 +173,30 @@ function withCut(
   for (let line = steps[to]; line !== undefined && to < from + cut.length && !proofs.has(line); line = steps[to]) to++;
   const last = steps[to - 1];
   if (last === undefined || !truth.includes(last)) return steps;
-  const items = [...stateAfter(truth.slice(0, truth.indexOf(last) + 1)).values()];
-  const lists = Array.from({ length: cut.times }, (): Line => ({ t: last.t, kind: 'list', resource: 'pods', items }));
+  const list = listAfter(truth, truth.indexOf(last), last.t);
+  const lists = Array.from({ length: cut.times }, (): Line => ({ ...list }));
   for (const list of lists) order.set(list, order.get(last) ?? 0);
   return [...steps.slice(0, from), ...lists, ...steps.slice(to)];
+}
+
+function withStaleLists(lines: readonly Line[], truth: readonly Line[], stale: readonly StaleList[]): readonly Line[] {
+  const result = [...lines];
+  for (const { place: from, after } of stale) {
+    const line = result.length === 0 ? undefined : result[from % result.length];
+    const known = line === undefined ? -1 : truth.indexOf(line);
+    const target = Math.min(result.length, (from % Math.max(1, result.length)) + 1 + after);
+    const before = result[target - 1];
+    if (known >= 0 && before !== undefined) result.splice(target, 0, listAfter(truth, known, before.t));
+  }
+  return result;
+}
+
+/** What a list right after this line of the truth would have had. */
+function listAfter(truth: readonly Line[], index: number, t: number): Line {
+  const past = truth.slice(0, index + 1);
+  const versions = past.flatMap(podsIn).map(({ metadata }) => Number(metadata.resourceVersion));
+  const resourceVersion = String(Math.max(0, ...versions));
+  return { t, kind: 'list', resource: 'pods', resourceVersion, items: [...stateAfter(past).values()] };
 }
 
 function stateAfter(lines: readonly Line[]): ReadonlyMap<string, Pod> {
