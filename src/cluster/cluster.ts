@@ -18,6 +18,7 @@ import { ScriptedBackend } from './backend/scripted.ts';
 import { ApiClient, type HttpTransport, httpTransport } from './client.ts';
 import { ScopedClock, SkewedClock } from './clocks.ts';
 import { type ControllerOptions, Controllers } from './controllers/controllers.ts';
+import { expireEvents } from './event-expiry.ts';
 import { withAdmin } from './faults/admin.ts';
 import { type FaultControl, Faults, type FaultTargets } from './faults/control.ts';
 import { drawEventFault, FaultInjector } from './faults/injector.ts';
@@ -171,6 +172,7 @@ class Cluster implements EmbeddedCluster {
       await writeFile(this.kubeConfig, kubeConfigText(this.url, tokens[0]?.token), { mode: 0o600 });
     }
     this.#compactRegularly(this.#store.current);
+    expireEvents(this.#store, this.#clock);
     await this.#startParts(backend);
     for (const rule of this.#options.faults ?? []) this.faults.add(rule);
   }

@@ -27,11 +27,13 @@ interface Table {
 }
 
 export class RevisionStore {
+  readonly #start: number;
   #current: number;
   readonly #tables = new Map<string, Table>();
 
   /** Counts on from `start`: clients must not rely on small numbers. */
   constructor(start: number) {
+    this.#start = start;
     this.#current = start;
   }
 
@@ -132,7 +134,7 @@ export class RevisionStore {
   #table(resource: string): Table {
     let table = this.#tables.get(resource);
     if (table === undefined) {
-      table = { objects: new Map(), history: [], compacted: 0, listeners: new Set() };
+      table = { objects: new Map(), history: [], compacted: this.#start, listeners: new Set() };
       this.#tables.set(resource, table);
     }
     return table;
