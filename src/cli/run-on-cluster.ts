@@ -157,6 +157,7 @@ async function setupFacts({ file, flags, connection, warnings, interrupt }: Buil
   return {
     version,
     cluster: connection.cluster,
+    isEmbedded: connection.isEmbedded,
     kubernetes: gitVersion,
     namespace: connection.namespace,
     placeholder: { image, restartOn },

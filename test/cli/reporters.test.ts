@@ -18,6 +18,7 @@ import { testTerminal } from './test-terminal.ts';
 const setup: SetupFacts = {
   version: '9.9.9',
   cluster: 'https://cluster.example.com',
+  isEmbedded: false,
   kubernetes: 'v1.36.3',
   namespace: 'builds',
   placeholder: { image: 'pause', restartOn: 213 },

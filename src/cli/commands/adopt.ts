@@ -83,6 +83,7 @@ async function adoptBuild(
     reporter.begin({
       version,
       cluster: connection.cluster,
+      isEmbedded: connection.isEmbedded,
       kubernetes: gitVersion,
       namespace,
       placeholder: { image: placeholder.image, restartOn: placeholder.restartOn ?? 0 },

@@ -51,6 +51,8 @@ async function replayFile(file: string, flags: ReplayFlags, terminal: Terminal):
   // A change that only time brought has its own moment, between the steps.
   const replay = new Replay({ onChange: (pod, change) => show(change.at, changeText(pod, change, terminal)) });
   const interrupt = listenForInterrupt({ onFirst: () => undefined, onSecond: () => undefined });
+  // Whoever reads only the first lines, as head does, has seen enough; nothing is left behind.
+  process.stdout.once('error', () => process.exit(0));
   try {
     let now = play.steps[0]?.at ?? 0;
     for (const step of play.steps) {

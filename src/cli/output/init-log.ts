@@ -20,7 +20,7 @@ export function initLines(
   ];
   for (const service of plan.services) lines.push(row('service', `${service.name} from ${service.image}`));
   for (const step of stepsOf(plan)) lines.push(stepLine(step, plan.plugins.includes(step)));
-  for (const note of [...plan.notes, ...event.limits]) lines.push(row('note', note));
+  for (const note of [...plan.notes, ...(setup.isEmbedded ? [] : event.limits)]) lines.push(row('note', note));
   for (const warning of setup.warnings) lines.push(row(style('yellow', 'warning'), warning, 'warning'));
   return lines;
 }

@@ -15,6 +15,8 @@ export interface SetupFacts {
   readonly version: string;
   /** Where it runs, for people: `embedded cluster`, or the server's URL. */
   readonly cluster: string;
+  /** On the embedded cluster steps are local processes: what a placeholder cannot do is of no consequence. */
+  readonly isEmbedded: boolean;
   /** Such as `v1.36.3`. */
   readonly kubernetes: string;
   readonly namespace: string;

@@ -134,7 +134,11 @@ function events({ events: list }: BuildRecord): string {
 }
 
 function notes({ prepared, setup }: BuildRecord): string {
-  const all = [...(setup?.warnings ?? []), ...(prepared?.plan.notes ?? []), ...(prepared?.limits ?? [])];
+  const all = [
+    ...(setup?.warnings ?? []),
+    ...(prepared?.plan.notes ?? []),
+    ...(setup?.isEmbedded === true ? [] : (prepared?.limits ?? [])),
+  ];
   if (all.length === 0) return '';
   return `<section><h2>Notes</h2><ul>${all.map((note) => `<li>${escapeHtml(note)}</li>`).join('')}</ul></section>`;
 }
