@@ -215,8 +215,9 @@ export class ContainerRuntime {
   reboot(): void {
     for (const [id, running] of [...this.#running]) {
       const instance = this.#find(id);
-      running.kill();
+      // Before it is killed: what it would say of its end is lost, too.
       if (instance !== undefined) this.#exited(instance, { exitCode: 255, reason: 'Unknown' });
+      running.kill();
     }
     for (const sandbox of this.#sandboxes.values()) sandbox.ready = false;
   }

@@ -1,0 +1,308 @@
+/** Each fault does what it says, to those it is meant for, as often as it should. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Fault, type FaultRule, parseFaultRules } from '../../../src/cluster/index.ts';
+import { aPod, send, watch } from '../memory-client.ts';
+import { allRun, containerOf, events, pods, type Stand, startStand, stopStands } from '../stand.ts';
+
+afterEach(stopStands);
+
+const asVictim = { userAgent: 'victim' } as const;
+const forVictim = (fault: Fault, more: Partial<FaultRule> = {}): FaultRule => ({
+  fault,
+  match: { userAgent: 'victim' },
+  ...more,
+});
+
+describe('of requests', () => {
+  test('a refusal comes once, and only to those it is for', async () => {
+    const { cluster } = await startStand();
+    cluster.faults.add(forVictim({ kind: 'refuse', code: 503, retryAfterSeconds: 7 }));
+    expect((await send(cluster, 'GET', pods, undefined, { userAgent: 'other' })).status).toBe(200);
+    const refused = await send(cluster, 'GET', pods, undefined, asVictim);
+    expect(refused.body).toMatchObject({ code: 503, reason: 'ServiceUnavailable', details: { retryAfterSeconds: 7 } });
+    expect(refused.headers['retry-after']).toBe('7');
+    expect((await send(cluster, 'GET', pods, undefined, asVictim)).status).toBe(200);
+    expect(cluster.faults.rules).toEqual([]);
+  });
+
+  test('throttling is plain text with Retry-After', async () => {
+    const { cluster } = await startStand();
+    cluster.faults.add(forVictim({ kind: 'throttle' }));
+    const { status, text, headers } = await send(cluster, 'GET', pods, undefined, asVictim);
+    expect([status, text, headers['content-type'], headers['retry-after']]).toEqual([
+      429,
+      'Too many requests, please try again later.\n',
+      'text/plain; charset=utf-8',
+      '1',
+    ]);
+  });
+
+  test('a reset before it leaves nothing done, one after it leaves it done', async () => {
+    const { cluster } = await startStand();
+    cluster.faults.add(forVictim({ kind: 'resetBefore' }));
+    await expect(send(cluster, 'POST', pods, aPod('a'), asVictim)).rejects.toThrow('ECONNRESET');
+    expect((await send(cluster, 'GET', `${pods}/a`)).status).toBe(404);
+    cluster.faults.add(forVictim({ kind: 'resetAfter' }));
+    await expect(send(cluster, 'POST', pods, aPod('a'), asVictim)).rejects.toThrow('ECONNRESET');
+    expect((await send(cluster, 'GET', `${pods}/a`)).status).toBe(200);
+  });
+
+  test('a delay takes its time', async () => {
+    const { cluster, pass } = await startStand();
+    cluster.faults.add(forVictim({ kind: 'delay', ms: 5_000 }));
+    let answered = false;
+    const answer = send(cluster, 'GET', pods, undefined, asVictim).finally(() => {
+      answered = true;
+    });
+    await pass(4_999);
+    expect(answered).toBe(false);
+    await pass(1);
+    expect((await answer).status).toBe(200);
+  });
+
+  test('a stale list is an older state, for those who take any', async () => {
+    const { cluster, pass } = await startStand();
+    await send(cluster, 'POST', pods, aPod('a'));
+    await pass(5_000);
+    await send(cluster, 'POST', pods, aPod('b', { spec: { nodeSelector: { no: 'such' } } }));
+    cluster.faults.add(forVictim({ kind: 'staleList', revisions: 1 }, { times: 2 }));
+    expect((await send(cluster, 'GET', `${pods}?resourceVersion=0`, undefined, asVictim)).body.items).toHaveLength(1);
+    expect((await send(cluster, 'GET', pods, undefined, asVictim)).body.items).toHaveLength(2);
+  });
+
+  test('by rate it comes about so often, and to each seed the same', async () => {
+    const { cluster } = await startStand({ faults: [forVictim({ kind: 'refuse', code: 500 }, { rate: 0.3 })] });
+    let refused = 0;
+    for (let at = 0; at < 400; at += 1) {
+      if ((await send(cluster, 'GET', pods, undefined, asVictim)).status === 500) refused += 1;
+    }
+    expect(refused).toBeGreaterThan(80);
+    expect(refused).toBeLessThan(160);
+    cluster.faults.clear();
+    expect((await send(cluster, 'GET', pods, undefined, asVictim)).status).toBe(200);
+  });
+});
+
+describe('of watches', () => {
+  async function disturbed(
+    kind:
+      | 'watchEnd'
+      | 'watchHang'
+      | 'watchCut'
+      | 'watchExpired'
+      | 'watchInternalError'
+      | 'watchMalformed'
+      | 'watchWrongKind',
+  ): Promise<{ stand: Stand; watching: ReturnType<typeof watch> }> {
+    const stand = await startStand();
+    await stand.send('POST', pods, aPod('a'));
+    await stand.podWhen('a', allRun);
+    stand.cluster.faults.add(forVictim({ kind, afterFrames: 1 }));
+    const watching = watch(stand.cluster, pods, 'victim');
+    await stand.pass(10);
+    await stand.send('DELETE', `${pods}/a`, { gracePeriodSeconds: 0 });
+    await stand.pass(100);
+    return { stand, watching };
+  }
+
+  test('it ends cleanly', async () => {
+    const { watching } = await disturbed('watchEnd');
+    expect([watching.frames.length, watching.ended, watching.error]).toEqual([1, true, undefined]);
+  });
+
+  test('it hangs: no byte comes, and it does not end', async () => {
+    const { watching, stand } = await disturbed('watchHang');
+    await stand.pass(600_000);
+    expect([watching.lines.length, watching.ended]).toEqual([1, false]);
+    watching.stop();
+    await stand.pass(1);
+    expect(watching.ended).toBe(true);
+    expect(stand.cluster.requests.count({ userAgent: 'victim', open: true })).toBe(0);
+  });
+
+  test('it breaks in the middle of a line', async () => {
+    const { watching } = await disturbed('watchCut');
+    expect(watching.lines[1]).not.toContain('\n');
+    expect(String(watching.error)).toContain('ECONNRESET');
+  });
+
+  test.each([
+    ['watchExpired', 410, 'Expired'],
+    ['watchInternalError', 500, 'InternalError'],
+  ] as const)('%s is told in the stream', async (kind, code, reason) => {
+    const { watching } = await disturbed(kind);
+    expect(watching.frames.at(-1)).toMatchObject({ type: 'ERROR', object: { code, reason } });
+    expect(watching.ended).toBe(true);
+  });
+
+  test('a line that is no JSON, and the next frame after it', async () => {
+    const { watching } = await disturbed('watchMalformed');
+    expect(() => JSON.parse(watching.lines[1] ?? '')).toThrow(SyntaxError);
+    expect(watching.frames.length).toBeGreaterThan(1);
+  });
+
+  test('an object of another kind, and the next frame after it', async () => {
+    const { watching } = await disturbed('watchWrongKind');
+    expect(watching.frames[1].object.kind).toBe('Node');
+    expect(watching.frames[2].object.kind).toBe('Pod');
+  });
+});
+
+test('of logs: cut in the middle, or silent for ever', async () => {
+  const { cluster, podWhen, pass, send: ask } = await startStand();
+  await ask('POST', pods, aPod('a', { image: 'lab.local/chatty:1' }));
+  await podWhen('a', allRun);
+  cluster.faults.add(forVictim({ kind: 'logCut', afterPieces: 0 }));
+  const log = send(cluster, 'GET', `${pods}/a/log?follow=true`, undefined, asVictim);
+  const broken = expect(log).rejects.toThrow('ECONNRESET');
+  await pass(3_000);
+  await broken;
+});
+
+test('of Events: lost or late, while statuses go on', async () => {
+  const { cluster, podWhen, pass, send: ask } = await startStand();
+  cluster.faults.add({ fault: { kind: 'eventDrop' }, rate: 1 });
+  await ask('POST', pods, aPod('a'));
+  await podWhen('a', allRun);
+  await pass(5_000);
+  const fromKubelet = `${events}?fieldSelector=source%3Dkubelet`;
+  expect((await ask('GET', fromKubelet)).body.items).toEqual([]);
+  cluster.faults.clear();
+  cluster.faults.add({ fault: { kind: 'eventDelay', ms: 20_000 } });
+  await ask('POST', pods, aPod('b'));
+  await podWhen('b', allRun);
+  await pass(10_000);
+  expect((await ask('GET', fromKubelet)).body.items).toEqual([]);
+  await pass(15_000);
+  expect((await ask('GET', fromKubelet)).body.items.length).toBeGreaterThan(2);
+});
+
+describe('of the cluster', () => {
+  async function withStep(image: string): Promise<Stand & { uid: string }> {
+    const stand = await startStand();
+    await stand.send('POST', pods, aPod('p', { image }));
+    const pod = await stand.podWhen('p', allRun);
+    return { ...stand, uid: pod.metadata.uid };
+  }
+
+  test('an eviction ends the pod as Failed, with the kubelet’s mark, only when it is over', async () => {
+    const { cluster, podWhen } = await withStep('lab.local/forever:1');
+    await cluster.faults.strike({ kind: 'evictPods' });
+    const pod = await podWhen('p', ({ status }) => status.phase === 'Failed');
+    expect(pod.status).toMatchObject({
+      reason: 'Evicted',
+      message: expect.stringContaining('low on resource: memory'),
+    });
+    expect(pod.status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'DisruptionTarget', reason: 'TerminationByKubelet' }),
+    );
+    expect(containerOf(pod, 'a').state.terminated).toMatchObject({ exitCode: 9 });
+  });
+
+  test('a shutdown of the node ends its pods as Terminated', async () => {
+    const { cluster, podWhen } = await withStep('lab.local/forever:1');
+    await cluster.faults.strike({ kind: 'shutDownNode' });
+    const pod = await podWhen('p', ({ status }) => status.phase === 'Failed');
+    expect(pod.status.reason).toBe('Terminated');
+  });
+
+  test('a reboot leaves containers of which nobody knows the end', async () => {
+    const { cluster, podWhen, pass } = await withStep('lab.local/forever:1');
+    void cluster.faults.strike({ kind: 'rebootNode' });
+    await pass(100);
+    const pod = await podWhen('p', ({ status }) => status.phase === 'Failed');
+    expect(containerOf(pod, 'a').state.terminated).toMatchObject({ exitCode: 255, reason: 'Unknown' });
+  });
+
+  test('a killed container and a killed sandbox', async () => {
+    const { cluster, podWhen } = await withStep('lab.local/forever:1');
+    await cluster.faults.strike({ kind: 'killContainers' });
+    const pod = await podWhen('p', ({ status }) => status.phase === 'Failed');
+    expect(containerOf(pod, 'a').state.terminated).toMatchObject({ exitCode: 137, reason: 'Error' });
+    const other = await withStep('lab.local/forever:1');
+    await other.cluster.faults.strike({ kind: 'killSandboxes' });
+    expect((await other.podWhen('p', ({ status }) => status.phase === 'Failed')).status.reason).toBeUndefined();
+  });
+
+  test('a restarted kubelet takes its pods up again, and nothing runs twice', async () => {
+    const { cluster, podWhen, pass, send: ask } = await withStep('lab.local/step:1');
+    const struck = cluster.faults.strike({ kind: 'restartKubelet', downMs: 5_000 });
+    await pass(8_000);
+    await struck;
+    const pod = await podWhen('p', ({ status }) => status.phase === 'Succeeded');
+    expect(containerOf(pod, 'a')).toMatchObject({ restartCount: 0, state: { terminated: { exitCode: 0 } } });
+    const { body } = await ask('GET', `${events}?fieldSelector=reason%3DStarted`);
+    expect(body.items.map(({ count }: { count: number }) => count)).toEqual([1]);
+  });
+
+  test('while the API server is away requests are refused, and watches from before it are too old', async () => {
+    const { cluster, pass, send: ask, watch: follow } = await withStep('lab.local/step:1');
+    const from = (await ask('GET', pods)).body.metadata.resourceVersion;
+    const watching = follow(pods);
+    await pass(10);
+    const struck = cluster.faults.strike({ kind: 'restartApiServer', downMs: 3_000 });
+    await pass(1);
+    expect(watching.ended).toBe(true);
+    await expect(ask('GET', pods)).rejects.toThrow('ECONNREFUSED');
+    await pass(5_000);
+    await struck;
+    expect((await ask('GET', pods)).status).toBe(200);
+    await ask('POST', pods, aPod('later'));
+    cluster.compact();
+    const late = follow(`${pods}?resourceVersion=${from}`);
+    await pass(1);
+    expect(late.frames[0]).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+  });
+
+  test('a node whose clock is wrong stamps what it says with the wrong time', async () => {
+    const { cluster, send: ask, podWhen, clock } = await startStand();
+    await cluster.faults.strike({ kind: 'skewNodeClock', ms: -3_600_000 });
+    await ask('POST', pods, aPod('p'));
+    const pod = await podWhen('p', allRun);
+    expect(clock.now() - Date.parse(containerOf(pod, 'a').state.running.startedAt)).toBeGreaterThan(3_500_000);
+    expect(clock.now() - Date.parse(pod.metadata.creationTimestamp)).toBeLessThan(60_000);
+  });
+
+  test('by schedule it happens again and again, until it is taken away', async () => {
+    const { cluster, pass, watch: follow } = await startStand();
+    const name = cluster.faults.add({ fault: { kind: 'dropConnections' }, everyMs: 10_000 });
+    for (let at = 0; at < 3; at += 1) {
+      const watching = follow(pods);
+      await pass(10_000);
+      expect(watching.ended).toBe(true);
+    }
+    expect(cluster.faults.remove(name)).toBe(true);
+    const watching = follow(pods);
+    await pass(60_000);
+    expect(watching.ended).toBe(false);
+  });
+});
+
+describe('rules from outside', () => {
+  test.each([
+    ['no object', 5, 'the rule is no object'],
+    ['no fault', {}, 'the rule.fault is missing'],
+    ['an unknown kind', [{ fault: { kind: 'rain' } }], '[0].fault.kind is not known'],
+    ['an unknown field', { fault: { kind: 'delay', ms: 1 }, often: true }, 'the rule.often is not known'],
+    ['a field of another fault', { fault: { kind: 'throttle', ms: 1 } }, 'the rule.fault.ms is not known'],
+    ['a missing field', { fault: { kind: 'refuse' } }, 'the rule.fault.code is missing'],
+    ['a wrong value', { fault: { kind: 'refuse', code: 200 } }, 'the rule.fault.code is 200'],
+    ['a wrong rate', { fault: { kind: 'throttle' }, rate: 2 }, 'the rule.rate is 2'],
+    ['a wrong match', { fault: { kind: 'throttle' }, match: { path: '/' } }, 'the rule.match.path is not known'],
+  ])('%s is told with its place and a remedy', (_what, value, text) => {
+    try {
+      parseFaultRules(value as never);
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ERR_PODWRIGHT_CONFIG', remedy: expect.stringMatching(/\.$/) });
+      expect((error as Error).message).toContain(text);
+    }
+  });
+
+  test('what is right is taken as it is', () => {
+    const rules = [
+      { name: 'n', fault: { kind: 'delay', ms: [1, 2] }, match: { verb: 'watch', own: true }, rate: 0.5, times: 3 },
+    ];
+    expect(parseFaultRules(rules)).toEqual(rules);
+  });
+});
