@@ -4,7 +4,8 @@ import type { ApiRequest } from '../transport.ts';
 import type { PodObject } from '../types.ts';
 import type { User } from './access.ts';
 import type { RequestInfo } from './request-info.ts';
-import type { ResourceDefinition, StrategyContext } from './resources.ts';
+import type { ResourceDefinition } from './resources.ts';
+import type { StrategyContext } from './strategy.ts';
 
 /** The kubelet's own server, as far as the API server asks it. */
 export interface NodeApi {

@@ -1,8 +1,8 @@
 /** Events: one store, shown in the forms of core/v1 and of events.k8s.io/v1. */
 import type { ApiObject, ObjectReference } from '../types.ts';
-import type { Strategy } from './resources.ts';
 import type { SelectableFields } from './selectors.ts';
 import { fieldError } from './status.ts';
+import type { Strategy } from './strategy.ts';
 
 interface CoreEvent extends ApiObject {
   involvedObject?: ObjectReference;

@@ -1,6 +1,6 @@
 /** What the API server fills into a pod on create (k8s `pkg/apis/core/v1/defaults.go` and its admission plugins). */
 import type { Container, PodObject, PodSpec, Toleration, Volume } from '../../types.ts';
-import type { StrategyContext } from '../resources.ts';
+import type { StrategyContext } from '../strategy.ts';
 
 const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 

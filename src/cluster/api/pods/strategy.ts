@@ -2,8 +2,8 @@
 import { equal } from '../../json.ts';
 import { timestamp } from '../../times.ts';
 import type { ApiObject, PodObject } from '../../types.ts';
-import type { Strategy } from '../resources.ts';
 import type { SelectableFields } from '../selectors.ts';
+import type { Strategy } from '../strategy.ts';
 import { applyPodDefaults } from './defaults.ts';
 import { qosClass } from './qos.ts';
 import { validatePodUpdate } from './update.ts';
