@@ -162,7 +162,9 @@ export class Replay {
 }
 
 function sigtermCodeOf(pod: Pod, placeholders: readonly PlaceholderImage[]): number {
-  const images = new Set((pod.spec?.containers ?? []).map(({ image }) => image));
+  // A pod that was seen late shows its placeholders in its status only.
+  const shown = [...(pod.spec?.containers ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const images = new Set(shown.map(({ image }) => image));
   return placeholders.find(({ image }) => images.has(image))?.sigtermCode ?? 0;
 }
 

@@ -1,7 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startCluster } from '../../src/cluster/index.ts';
+import { connect } from '../../src/kube/client.ts';
+import { eventually } from '../runtime/embedded.ts';
 import { Folder, jsonLines, podwright, start } from './podwright.ts';
 
 const traces = fileURLToPath(new URL('../traces', import.meta.url));
@@ -66,29 +69,14 @@ describe('podwright replay', () => {
     expect(out).not.toMatch(/pullFailed/);
   });
 
-  test.each([
-    ['no such file', 'nothing.jsonl', '', /cannot read nothing\.jsonl: there is no such file/],
-    ['not JSON', 'half.jsonl', '{"t":0,"kind":"meta","data":{}}\n{"t":1,"ki', /half\.jsonl:2: this is not JSON/],
-    ['no time', 'odd.jsonl', '{"kind":"note"}', /odd\.jsonl:1: a line needs "t" \(seconds\) and "kind"/],
-    [
-      'no identity',
-      'bare.jsonl',
-      '{"t":0,"kind":"watch","data":{"resource":"pods","type":"ADDED","object":{}}}',
-      /bare\.jsonl:1: an object without name, uid or resourceVersion/,
-    ],
-    [
-      'an unknown frame',
-      'new.jsonl',
-      '{"t":0,"kind":"watch","data":{"resource":"pods","type":"MOVED","object":{}}}',
-      /new\.jsonl:1: a frame of type "MOVED"/,
-    ],
-    ['nothing in it', 'empty.jsonl', '\n', /empty\.jsonl:2: it holds no line/],
-  ])('refuses %s with the place and a remedy', async (_what, file, text, message) => {
-    if (file !== 'nothing.jsonl') folder.file(file, text);
-    const { code, out, err } = await podwright(['replay', file], { cwd: folder.path });
-    expect(code).toBe(2);
-    expect(out).toBe('');
-    expect(err).toMatch(message);
+  test('refuses a file that is none, with the place and a remedy', async () => {
+    const missing = await podwright(['replay', 'nothing.jsonl'], { cwd: folder.path });
+    expect(missing.code).toBe(2);
+    expect(missing.err).toMatch(/cannot read nothing\.jsonl: there is no such file/);
+    folder.file('half.jsonl', '{"t":0,"kind":"meta","data":{}}\n{"t":1,"ki');
+    const half = await podwright(['replay', 'half.jsonl'], { cwd: folder.path });
+    expect([half.code, half.out]).toEqual([2, '']);
+    expect(half.err).toMatch(/half\.jsonl:2: this is not JSON/);
   });
 
   test('refuses a damaged archive', async () => {
@@ -133,5 +121,47 @@ describe('podwright run --record', () => {
     const { code, err } = await podwright(['run', 'one.yml', '--record', 'no/such/folder.jsonl'], { cwd: folder.path });
     expect(code).toBe(2);
     expect(err).toMatch(/cannot write no\/such\/folder\.jsonl/);
+  });
+});
+
+describe('podwright record', () => {
+  test('writes what a namespace’s pods do until it is interrupted, and says where', async () => {
+    const cluster = await startCluster({
+      backend: 'scripted',
+      namespaces: ['seen'],
+      lives: [{ match: { container: 'a' }, runs: 10, exitCode: 4 }],
+    });
+    const client = await connect({ kubeConfig: cluster.kubeConfig });
+    try {
+      const file = `${folder.path}/seen.jsonl`;
+      const recording = start(['record', '--kubeconfig', cluster.kubeConfig, '--namespace', 'seen', '--out', file]);
+      const written = (): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+      await eventually(() => written().includes('"resource":"events"'), 'both lists are recorded');
+      const spec = { restartPolicy: 'Never', containers: [{ name: 'a', image: 'lab.local/step:1' }] };
+      await client.create({ resource: 'pods', namespace: 'seen' }, { metadata: { name: 'one' }, spec });
+      await eventually(() => written().includes('"phase":"Failed"'), 'the pod has ended');
+      recording.signal('SIGINT');
+      const { code, err } = await recording.ended;
+      expect(code).toBe(0);
+      expect(err).toMatch(
+        /Recording pods of seen on http:.* to .*seen\.jsonl\. Interrupt to end\.\n.*seen\.jsonl: \d+ lines/s,
+      );
+      const { out } = await podwright(['replay', file, '--json']);
+      expect(JSON.parse(out)).toMatchObject({
+        pods: [{ name: 'one', containers: [{ outcome: 'terminated', exitCode: 4 }] }],
+      });
+    } finally {
+      await client.close();
+      await cluster.stop();
+    }
+  });
+
+  test('--for ends it by itself; a cluster that cannot be reached is told', async () => {
+    const { code, err } = await podwright(
+      ['record', '--kubeconfig', 'nowhere.yml', '--out', 'x.jsonl', '--for', '1s'],
+      { cwd: folder.path },
+    );
+    expect(code).toBe(2);
+    expect(err).toMatch(/nowhere\.yml/);
   });
 });
