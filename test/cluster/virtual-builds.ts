@@ -18,7 +18,7 @@ export function startBuilds(cluster: EmbeddedCluster, clock: VirtualClock, count
   const log = { lines: [] as string[], done: 0 };
   for (let at = 0; at < count; at += 1) {
     clock.schedule(at * everyMs, () => {
-      build(cluster, clock, `build-${at}`, (line) => log.lines.push(line)).finally(() => {
+      void build(cluster, clock, `build-${at}`, (line) => log.lines.push(line)).finally(() => {
         log.done += 1;
       });
     });
