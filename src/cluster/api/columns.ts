@@ -21,7 +21,12 @@ export function columnsOf(kind: string): readonly Column[] {
 const text = (name: string, cell: Column['cell']): Column => ({ name, type: 'string', cell });
 const wide = (name: string, cell: Column['cell']): Column => ({ name, type: 'string', priority: 1, cell });
 
-const nameColumn: Column = { name: 'Name', type: 'string', format: 'name', cell: ({ metadata }) => metadata.name };
+const nameColumn: Column = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  cell: ({ metadata }) => metadata.name ?? '',
+};
 const ageColumn = text('Age', ({ metadata }, now) => ageSince(metadata.creationTimestamp, now));
 /** Of kinds without columns of their own. */
 const createdColumn: Column = {

@@ -14,6 +14,7 @@ import { type ListOptions, listOptions } from './options.ts';
 import { served } from './read.ts';
 import { apiVersionOf } from './resources.ts';
 import { expired, futureVersion, StatusError } from './status.ts';
+import { tableRequested, WatchTables } from './table.ts';
 
 /** Frames that wait for a slow reader before it is cut off. */
 const bufferedFrames = 10_000;
@@ -35,6 +36,8 @@ class WatchStream {
   readonly #options: ListOptions;
   readonly #prefix: string;
   readonly #timers = new Set<Timer>();
+  /** Undefined when objects are asked for. */
+  readonly #tables: WatchTables | undefined;
   #unsubscribe: () => void = () => undefined;
   /** Revisions up to it are not sent: the watch begins after them. */
   #after = 0;
@@ -43,6 +46,7 @@ class WatchStream {
     this.#call = call;
     this.#options = options;
     this.#prefix = prefixOf(call);
+    this.#tables = tableRequested(call.request) ? new WatchTables(call) : undefined;
     this.body = new Channel(() => this.#close());
     try {
       this.#begin();
@@ -110,7 +114,8 @@ class WatchStream {
   }
 
   #send(type: string, object: ApiObject): void {
-    this.body.push(frame(type, encode(served(this.#call, object))));
+    const shown = served(this.#call, object);
+    this.body.push(frame(type, this.#tables?.text(shown) ?? encode(shown)));
     if (this.body.size > bufferedFrames) void this.body.return();
   }
 
@@ -122,7 +127,8 @@ class WatchStream {
       metadata: { resourceVersion: String(context.store.current), ...(annotations && { annotations }) },
       ...(definition.kind === 'Pod' && { spec: { containers: null }, status: {} }),
     };
-    this.body.push(frame('BOOKMARK', JSON.stringify(object)));
+    const text = this.#tables?.text(object as unknown as ApiObject) ?? JSON.stringify(object);
+    this.body.push(frame('BOOKMARK', text));
   }
 
   #later(delayMs: number, run: () => void): void {

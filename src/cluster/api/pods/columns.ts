@@ -12,8 +12,9 @@ interface Summary {
 
 export const podColumns = {
   ready(pod: PodObject): string {
+    // A bookmark's row is that of a pod with nothing in it.
     const { initContainers = [], containers } = pod.spec;
-    return `${summary(pod).ready}/${containers.length + initContainers.filter(isSidecar).length}`;
+    return `${summary(pod).ready}/${(containers ?? []).length + initContainers.filter(isSidecar).length}`;
   },
   status(pod: PodObject): string {
     const { metadata, status } = pod;
@@ -92,7 +93,7 @@ function withOthers({ conditions = [] }: PodObject['status'], isRunning: boolean
 
 function ownReason({ status }: PodObject): string {
   const gated = status.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated');
-  return gated === true ? 'SchedulingGated' : (status.reason ?? status.phase);
+  return gated === true ? 'SchedulingGated' : (status.reason ?? status.phase ?? '');
 }
 
 function endReason({ reason, signal, exitCode }: { reason?: string; signal?: number; exitCode: number }): string {
