@@ -123,26 +123,27 @@ export class Informer<T extends KubeObject> {
    * Resolves once the handlers were told the first whole list. Rejects when the server refuses (the informer goes on
    * trying), with ERR_PODWRIGHT_STOPPED when it was stopped, and with the signal's reason.
    */
-  synced(signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let unsubscribe = (): void => undefined;
-      const settle = (action: () => void): void => {
-        unsubscribe();
-        signal?.removeEventListener('abort', onAbort);
-        action();
-      };
-      const onAbort = (): void => settle(() => reject(signal?.reason));
-      const look = (): boolean => {
+  async synced(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const look = (): void => {
         const verdict = this.#syncVerdict();
-        if (verdict === 'pending') return false;
-        settle(() => (verdict === 'synced' ? resolve() : reject(verdict)));
-        return true;
+        if (verdict === 'pending') return;
+        leave();
+        if (verdict === 'synced') resolve();
+        else reject(verdict);
       };
-      if (signal?.aborted) return onAbort();
-      if (look()) return undefined;
-      unsubscribe = this.#reflector.subscribe(() => void look());
-      signal?.addEventListener('abort', onAbort, { once: true });
-      return undefined;
+      const giveUp = (): void => {
+        leave();
+        reject(signal?.reason);
+      };
+      const unsubscribe = this.#reflector.subscribe(look);
+      const leave = (): void => {
+        unsubscribe();
+        signal?.removeEventListener('abort', giveUp);
+      };
+      signal?.addEventListener('abort', giveUp, { once: true });
+      look();
     });
   }
 

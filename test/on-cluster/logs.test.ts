@@ -191,7 +191,6 @@ test('a reader that does not keep up with the rotation is told where lines are m
     expected = number + 1;
     if (number === 1_000) await new Promise((resolve) => setTimeout(resolve, 50_000));
   }
-  console.log(`${gaps} gaps`);
   expect(expected).toBe(5 * burst + 2);
   expect(gaps).toBeGreaterThan(0);
 });
