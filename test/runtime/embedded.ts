@@ -88,7 +88,7 @@ export async function assembled(runtime: Runtime, ...containers: readonly Contai
 export async function logOf(runtime: Runtime, build: Build, name: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const line of runtime.tailContainer(build, name)) {
-    lines.push(line.gap === undefined ? line.text : `GAP ${line.gap.reason}`);
+    lines.push(line.gap === undefined ? line.text : `GAP ${line.gap.reason} ${line.gap.message}`);
   }
   return lines;
 }

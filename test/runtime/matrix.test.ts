@@ -156,7 +156,8 @@ describe('matrix', () => {
       if (moment === 'being assembled') await eventually(() => hasUid(scene), 'the pod is created');
       await events[event](scene);
       const kept = results.filter((_, index) => expected[Object.keys(calls)[index] as keyof Results] !== 'pending');
-      expect({ ...pendingOf(expected), ...Object.fromEntries(await Promise.all(kept)) }).toMatchObject(expected);
+      const came = { ...pendingOf(expected), ...Object.fromEntries(await Promise.all(kept)) };
+      expect(came, runtime.inspectBuild(build).story.join('\n')).toMatchObject(expected);
     } finally {
       scene.release();
       await runtime.removeBuild(build).catch(() => undefined);
