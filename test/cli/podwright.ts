@@ -17,6 +17,8 @@ export interface Started {
   readonly pid: number;
   /** Resolves once the text was written to standard output. */
   seen(text: string): Promise<void>;
+  /** What was written to standard output so far. */
+  output(): string;
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
 }
@@ -50,6 +52,7 @@ export function start(args: readonly string[], options: StartOptions = {}): Star
     pid: child.pid ?? -1,
     ended,
     signal: (name) => void child.kill(name),
+    output: () => out,
     seen: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
