@@ -101,7 +101,12 @@ function valuesOf(name: RuleName, facts: BuildFacts, status: Status): readonly s
       return [`${facts.repo.org}/${facts.repo.name}`];
     case 'status':
       return [status];
-    default:
+    case 'branch':
+    case 'comment':
+    case 'instance':
+    case 'sender':
+    case 'tag':
+    case 'target':
       return [facts[name]];
   }
 }

@@ -3,29 +3,22 @@ import { type Command, Option } from 'commander';
 import { systemClock } from '../../clock.ts';
 import { isPodwrightError } from '../../errors.ts';
 import { compile } from '../../executor/compile.ts';
-import { addClusterOptions, type ClusterFlags } from '../cluster-flags.ts';
+import { addClusterOptions } from '../cluster-flags.ts';
 import { withDebug } from '../debug-option.ts';
 import { exitCodeOfBuild, exitCodeOfError } from '../exit-codes.ts';
 import { printError } from '../output/errors.ts';
 import { GithubReporter } from '../output/github.ts';
 import { JsonReporter } from '../output/json.ts';
 import { LiveReporter } from '../output/live.ts';
-import { type LogChoice, PlainReporter } from '../output/plain.ts';
+import { PlainReporter } from '../output/plain.ts';
 import type { Reporter } from '../output/reporter.ts';
-import { addPipelineOptions, loadPipeline, type PipelineFlags } from '../pipeline-flags.ts';
-import { addPodOptions, type PodFlags, withResources } from '../pod-flags.ts';
+import { addPipelineOptions, loadPipeline } from '../pipeline-flags.ts';
+import { addPodOptions, withResources } from '../pod-flags.ts';
 import { parseReport, type ReportRequest } from '../report/write.ts';
-import { addDebugOptions, addSeeingOptions, type DebugFlags, type SeeingFlags } from '../seeing-flags.ts';
+import type { RunFlags } from '../run-flags.ts';
+import { addDebugOptions, addSeeingOptions } from '../seeing-flags.ts';
 import type { Terminal } from '../terminal.ts';
-import { addWorkspaceOptions, type WorkspaceFlags } from '../workspace-flags.ts';
-
-export interface RunFlags extends ClusterFlags, PipelineFlags, WorkspaceFlags, PodFlags, SeeingFlags, DebugFlags {
-  readonly output: 'pretty' | 'json';
-  readonly logs: LogChoice;
-  readonly report?: readonly ReportRequest[];
-  /** Where to write what the cluster said. */
-  readonly record?: string;
-}
+import { addWorkspaceOptions } from '../workspace-flags.ts';
 
 export function addRunCommand(program: Command, terminal: Terminal): void {
   const command = program

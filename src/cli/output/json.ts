@@ -6,6 +6,7 @@ import type { PodwrightError } from '../../errors.ts';
 import type { ExecutorEvent, StepRef } from '../../executor/events.ts';
 import { problemsOf } from '../../executor/problems.ts';
 import type { BuildResult, StepResult } from '../../executor/result.ts';
+import { isInterrupted } from '../interrupt.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Reporter, SetupFacts } from './reporter.ts';
 
@@ -50,7 +51,7 @@ export class JsonReporter implements Reporter {
     this.#write({
       type: 'build.settled',
       time: timeText(at),
-      outcome: 'error',
+      outcome: isInterrupted(error) ? 'canceled' : 'error',
       error: errorJson(error),
       ...(problems.length === 0 ? {} : { problems }),
       steps: [],

@@ -110,7 +110,12 @@ export class LiveReporter implements Reporter {
       case 'step.skipped':
         if (event.step.container !== '') this.#done++;
         return;
-      default:
+      case 'step.log':
+      case 'service.ready':
+      case 'health':
+      case 'build.retried':
+      case 'build.removed':
+      case 'build.settled':
     }
   }
 

@@ -88,7 +88,14 @@ export class RecordingReporter implements Reporter {
         buffer.push(event.gap === null ? event.line : gapText(event.gap));
         return;
       }
-      default:
+      case 'build.assembled':
+      case 'build.removed':
+      case 'step.started':
+      case 'step.state':
+      case 'step.skipped':
+      case 'step.settled':
+      case 'service.ready':
+      case 'health':
     }
   }
 }
