@@ -95,6 +95,12 @@ export class Access {
     return forbidden({ group, resource }, name, text);
   }
 
+  /** What the user may do in the namespace, as rules of a Role. */
+  rulesOf(user: User, namespace: string): readonly Rule[] {
+    const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+    return [...(user.groups.includes('system:masters') ? [everything] : []), ...this.#rules(user, namespace)];
+  }
+
   #rules(user: User, namespace: string | undefined): Rule[] {
     const cluster = this.#bindings('clusterrolebindings', '', user);
     const local = namespace === undefined ? [] : this.#bindings('rolebindings', `${namespace}/`, user);

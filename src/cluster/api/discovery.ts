@@ -1,9 +1,13 @@
 /** What the server says it serves: /version, /api, /apis and the resource lists. */
 import type { Profile } from '../profile.ts';
 import { apiVersionOf, definitions, type ResourceDefinition } from './resources.ts';
+import { reviews } from './reviews.ts';
 
-/** Groups without stored objects of their own. */
-const reviewGroup = 'authorization.k8s.io';
+/** Of reviews, which are groups without stored objects. */
+const reviewNames = Object.entries(reviews).map(([path, { kind }]) => {
+  const [group = '', resource = ''] = path.split('/');
+  return { group, resource, kind };
+});
 
 /** The text for a path of discovery; undefined for other paths. */
 export function discovery(path: string, profile: Profile): object | undefined {
@@ -40,7 +44,7 @@ function coreVersions(): object {
 }
 
 function groups(): string[] {
-  return [...new Set([...definitions.map(({ group }) => group).filter((group) => group !== ''), reviewGroup])];
+  return [...new Set([...[...definitions, ...reviewNames].map(({ group }) => group).filter((group) => group !== '')])];
 }
 
 export function isGroup(name: string): boolean {
@@ -58,17 +62,13 @@ function resourceList(group: string, version: string): object {
     kind: 'APIResourceList',
     apiVersion: 'v1',
     groupVersion: apiVersionOf({ group, version }),
-    resources: group === reviewGroup ? reviews : own,
+    resources: [...own, ...reviewNames.filter((one) => one.group === group).map(reviewEntry)],
   };
 }
 
-const reviews = ['SelfSubjectAccessReview'].map((kind) => ({
-  name: `${kind.toLowerCase()}s`,
-  singularName: kind.toLowerCase(),
-  namespaced: false,
-  kind,
-  verbs: ['create'],
-}));
+function reviewEntry({ resource, kind }: { readonly resource: string; readonly kind: string }): object {
+  return { name: resource, singularName: kind.toLowerCase(), namespaced: false, kind, verbs: ['create'] };
+}
 
 const subresourceKinds: Readonly<Record<string, { kind: string; group?: string; version?: string; verbs: string[] }>> =
   {

@@ -2,6 +2,7 @@
 import {
   any,
   boolean,
+  bytes,
   integer,
   intOrString,
   list,
@@ -438,7 +439,7 @@ export const node = object(
 export const secret = object('Secret', {
   ...typed,
   immutable: boolean,
-  data: map(string),
+  data: map(bytes),
   stringData: map(string),
   type: string,
 });
@@ -447,7 +448,7 @@ export const configMap = object('ConfigMap', {
   ...typed,
   immutable: boolean,
   data: map(string),
-  binaryData: map(string),
+  binaryData: map(bytes),
 });
 
 export const serviceAccount = kept('ServiceAccount', {
@@ -487,3 +488,6 @@ export const podDisruptionBudget = object(
 );
 
 export const lease = kept('Lease', { spec: any });
+
+/** Of kinds of which there is nothing. */
+export const unserved = kept('Object', { spec: any, status: any });

@@ -37,10 +37,10 @@ export function nameErrors(name: string | undefined, form: 'label' | 'subdomain'
   return fits ? [] : [fieldError.invalid('metadata.name', name, form === 'label' ? dnsLabelText : subdomainText)];
 }
 
-export function metadataErrors(metadata: ObjectMeta): FieldError[] {
+export function metadataErrors(metadata: ObjectMeta, form: 'label' | 'subdomain' = 'subdomain'): FieldError[] {
   return [
     ...generateNameErrors(metadata),
-    ...nameErrors(metadata.name),
+    ...nameErrors(metadata.name, form),
     ...labelErrors(metadata.labels ?? {}),
     ...annotationErrors(metadata),
   ];

@@ -106,6 +106,8 @@ function property(schemas: Record<string, object>, definition: ResourceDefinitio
       return { type: 'integer', format: 'int64' };
     case 'boolean':
       return { type: 'boolean' };
+    case 'bytes':
+      return { type: 'string', format: 'byte' };
     case 'time':
       return { type: 'string', format: 'date-time' };
     case 'intOrString':

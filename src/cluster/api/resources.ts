@@ -1,7 +1,9 @@
 /** The resources that are served: their names, schemas, and how each is made and changed. */
 import type { ApiObject } from '../types.ts';
+import { configMapStrategy, secretStrategy } from './data.ts';
 import { eventFields, eventStrategy, groupedEventFields, toCoreEvent, toGroupedEvent } from './events.ts';
 import * as kinds from './kinds.ts';
+import { metadataErrors } from './names.ts';
 import { podFields, podStrategy } from './pods/strategy.ts';
 import type { ObjectSchema } from './schema.ts';
 import type { SelectableFields } from './selectors.ts';
@@ -55,6 +57,9 @@ function define(
   };
 }
 
+/** What is listed for clients that look for it, but cannot be made: it would do nothing here. */
+const readOnly = { schema: kinds.unserved, verbs: ['get', 'list', 'watch'] } as const;
+
 const rbac = { group: 'rbac.authorization.k8s.io' } as const;
 
 export const definitions: readonly ResourceDefinition[] = [
@@ -99,6 +104,7 @@ export const definitions: readonly ResourceDefinition[] = [
     subresources: ['status', 'finalize'],
     fields: { 'status.phase': ({ ['status']: status }) => (status as { phase?: string } | undefined)?.phase ?? '' },
     strategy: {
+      validateCreate: ({ metadata }) => metadataErrors(metadata, 'label'),
       prepareCreate(object) {
         object['spec'] = { finalizers: ['kubernetes'] };
         object['status'] = { phase: 'Active' };
@@ -127,10 +133,19 @@ export const definitions: readonly ResourceDefinition[] = [
     kind: 'Secret',
     schema: kinds.secret,
     fields: { type: ({ ['type']: type }) => String(type ?? '') },
-    strategy: { prepareCreate: encodeStringData, prepareUpdate: encodeStringData },
+    strategy: secretStrategy,
   }),
-  define({ resource: 'configmaps', kind: 'ConfigMap', schema: kinds.configMap, shortNames: ['cm'] }),
+  define({
+    resource: 'configmaps',
+    kind: 'ConfigMap',
+    schema: kinds.configMap,
+    shortNames: ['cm'],
+    strategy: configMapStrategy,
+  }),
   define({ resource: 'serviceaccounts', kind: 'ServiceAccount', schema: kinds.serviceAccount, shortNames: ['sa'] }),
+  define({ ...readOnly, resource: 'services', kind: 'Service', shortNames: ['svc'], categories: ['all'] }),
+  define({ ...readOnly, resource: 'resourcequotas', kind: 'ResourceQuota', shortNames: ['quota'] }),
+  define({ ...readOnly, resource: 'limitranges', kind: 'LimitRange', shortNames: ['limits'] }),
   define({ ...rbac, resource: 'roles', kind: 'Role', schema: kinds.role }),
   define({ ...rbac, resource: 'rolebindings', kind: 'RoleBinding', schema: kinds.roleBinding }),
   define({ ...rbac, resource: 'clusterroles', kind: 'ClusterRole', schema: kinds.clusterRole, namespaced: false }),
@@ -158,17 +173,4 @@ export function findDefinition(group: string, version: string, resource: string)
 /** `v1`, or `GROUP/v1` */
 export function apiVersionOf({ group, version }: Pick<ResourceDefinition, 'group' | 'version'>): string {
   return group === '' ? version : `${group}/${version}`;
-}
-
-/** `stringData` is a convenience of writing: it ends up in `data`. */
-function encodeStringData(object: ApiObject): void {
-  const { ['stringData']: plain, ['data']: data } = object;
-  delete object['stringData'];
-  object['type'] ??= 'Opaque';
-  if (plain === undefined) return;
-  const encoded = Object.entries(plain as Record<string, string>).map(([key, value]) => [
-    key,
-    Buffer.from(value).toString('base64'),
-  ]);
-  object['data'] = { ...(data as object | undefined), ...Object.fromEntries(encoded) };
 }

@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import { goKind } from './go-json.ts';
 
 export type Schema =
-  | { readonly kind: 'string' | 'integer' | 'boolean' | 'time' | 'quantity' | 'intOrString' | 'any' }
+  | { readonly kind: 'string' | 'integer' | 'boolean' | 'time' | 'quantity' | 'intOrString' | 'bytes' | 'any' }
   | { readonly kind: 'list'; readonly items: Schema; readonly merge?: string }
   | { readonly kind: 'map'; readonly values: Schema }
   | ObjectSchema;
@@ -27,6 +27,8 @@ export const boolean: Schema = { kind: 'boolean' };
 export const time: Schema = { kind: 'time' };
 export const quantity: Schema = { kind: 'quantity' };
 export const intOrString: Schema = { kind: 'intOrString' };
+/** Base64. */
+export const bytes: Schema = { kind: 'bytes' };
 /** Kept as it comes: parts of the API that nothing here looks at. */
 export const any: Schema = { kind: 'any' };
 export const map = (values: Schema): Schema => ({ kind: 'map', values });
@@ -103,6 +105,7 @@ function decodeValue(schema: Schema, value: Json, place: Place): Json {
     case 'time':
     case 'quantity':
     case 'intOrString':
+    case 'bytes':
       if (!fits(schema.kind, value)) throw mismatch(value, schema, place);
       return schema.kind === 'quantity' ? String(value) : value;
   }
@@ -132,10 +135,14 @@ function decodeObject(schema: ObjectSchema, value: Json, place: Place): Json {
   return result;
 }
 
-function fits(kind: 'string' | 'integer' | 'boolean' | 'time' | 'quantity' | 'intOrString', value: Json): boolean {
+type Plain = Exclude<Schema['kind'], 'any' | 'list' | 'map' | 'object'>;
+
+function fits(kind: Plain, value: Json): boolean {
   switch (kind) {
     case 'string':
       return typeof value === 'string';
+    case 'bytes':
+      return typeof value === 'string' && corruptByte(value) === undefined;
     case 'boolean':
       return typeof value === 'boolean';
     case 'integer':
@@ -156,6 +163,8 @@ function goType(schema: Schema): string {
       return 'int64';
     case 'boolean':
       return 'bool';
+    case 'bytes':
+      return '[]uint8';
     case 'time':
       return 'v1.Time';
     case 'quantity':
@@ -178,6 +187,9 @@ function mismatch(value: Json, schema: Schema, { shown, type }: Place): Mismatch
     const text = `parsing time "${value}" as "2006-01-02T15:04:05Z07:00": cannot parse "${value}" as "2006"`;
     return new Mismatch(text, conversion);
   }
+  if (schema.kind === 'bytes' && typeof value === 'string') {
+    return new Mismatch(`illegal base64 data at input byte ${corruptByte(value) ?? 0}`, conversion);
+  }
   const found = schema.kind === 'integer' && typeof value === 'number' ? `number ${value}` : goKind(value);
   const field = shown === '' ? '' : `Go struct field ${type}.${shown} of type `;
   return new Mismatch(`json: cannot unmarshal ${found} into ${field}${goType(schema)}`, conversion);
@@ -195,4 +207,15 @@ function goConverted(value: Json): string {
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   if (Array.isArray(value)) return 'slice';
   return isObject(value) ? 'map' : goKind(value);
+}
+
+/** Where a text stops being base64, as Go counts; undefined for one that is. */
+function corruptByte(text: string): number | undefined {
+  const clean = text.replace(/[\r\n]/g, '');
+  const wrong = clean.search(/[^A-Za-z0-9+/=]/);
+  if (wrong >= 0) return wrong;
+  const padding = clean.search(/=/);
+  const body = padding < 0 ? clean.length : padding;
+  const isWhole = clean.length % 4 === 0 && clean.length - body <= 2 && /^=*$/.test(clean.slice(body));
+  return isWhole ? undefined : body;
 }

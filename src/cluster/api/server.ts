@@ -22,7 +22,7 @@ import { getObject, listObjects, objectText } from './read.ts';
 import { type RequestInfo, requestInfo } from './request-info.ts';
 import type { RequestLog } from './request-log.ts';
 import { apiVersionOf, findDefinition } from './resources.ts';
-import { reviewAccess } from './reviews.ts';
+import { reviews } from './reviews.ts';
 import {
   internalError,
   methodNotAllowed,
@@ -104,11 +104,13 @@ export class ApiServer {
     const found = discovery(request.path, context.profile) ?? openApi(request.path, context.profile);
     if (found !== undefined) {
       if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
-      return json(200, JSON.stringify(found));
+      // This one is always written for readers.
+      return json(200, JSON.stringify(found, undefined, request.path === '/version' ? 2 : undefined));
     }
-    if (info.group === 'authorization.k8s.io' && info.resource === 'selfsubjectaccessreviews') {
+    const review = info.version === 'v1' ? reviews[`${info.group}/${info.resource}`] : undefined;
+    if (review !== undefined) {
       if (info.verb !== 'create') throw methodNotAllowed();
-      return json(201, JSON.stringify(reviewAccess(access, user, objectBody(request, 'SelfSubjectAccessReview'))));
+      return json(201, JSON.stringify(review.answer(access, user, objectBody(request, review.kind))));
     }
     if (!isServed(info, request.path)) return { status: 404, headers: plainText, body: pageNotFound };
     const definition = findDefinition(info.group, info.version, info.resource);
@@ -182,6 +184,7 @@ function checkTarget({ info, definition }: Call): void {
   const { verb, name, namespace } = info;
   const isCollection = name === undefined;
   const isSpread = definition.namespaced && namespace === undefined;
+  if (!definition.verbs.includes(verb)) throw methodNotAllowed();
   if (verb === 'create' && (!isCollection || isSpread)) throw methodNotAllowed();
   if ((verb === 'update' || verb === 'patch') && (isCollection || isSpread)) throw methodNotAllowed();
   if (verb === 'deletecollection' && isSpread) throw methodNotAllowed();

@@ -46,10 +46,30 @@ function volumeErrors({ volumes = [] }: PodSpec): FieldError[] {
   return volumes.flatMap((volume, at) => {
     const path = `spec.volumes[${at}]`;
     const errors = nameErrors(volume.name, `${path}.name`, seen);
-    if (Object.keys(volume).length > 2) errors.push(forbidden(path, 'may not specify more than 1 volume type'));
+    const sources = volumeSources.filter((source) => volume[source] !== undefined);
+    for (const source of sources.slice(1)) {
+      errors.push(forbidden(`${path}.${source}`, 'may not specify more than 1 volume type'));
+    }
     return errors;
   });
 }
+
+/** In the order in which they are looked at: the first that is there counts. */
+const volumeSources = [
+  'emptyDir',
+  'hostPath',
+  'secret',
+  'nfs',
+  'iscsi',
+  'persistentVolumeClaim',
+  'cephfs',
+  'downwardAPI',
+  'configMap',
+  'projected',
+  'csi',
+  'ephemeral',
+  'image',
+];
 
 function containerErrors(
   container: Container,

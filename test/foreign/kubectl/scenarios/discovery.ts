@@ -21,7 +21,7 @@ export const discovery: Scenario = {
     },
     { command: 'explain pod.spec.containers.restartPolicy', lines: /^(KIND|VERSION|FIELD)/ },
     { command: 'explain pod.spec.nothing' },
-    { command: 'get --raw /version', lines: /"(major|minor|platform|compiler|gitTreeState)"/ },
+    { command: 'get --raw /version', lines: /"(major|minor|platform|compiler)"/ },
     { command: 'get --raw /healthz' },
     { command: 'get --raw /livez' },
     { command: 'get --raw /readyz' },

@@ -20,7 +20,7 @@ export const waitFor: Scenario = {
     { command: 'wait --for=condition=Ready=false pod/running --timeout=1s' },
     { command: "wait --for=jsonpath='{.status.phase}'=Running pod/running" },
     { command: "wait --for=jsonpath='{.status.phase}'=Failed pod/running --timeout=1s" },
-    { command: 'wait --for=delete pod/running --timeout=1s' },
+    { command: 'wait --for=delete pod/running --timeout=3s' },
     {
       command: 'wait --for=delete pod/running',
       beside: { steps: [{ command: 'delete pod running --wait=false' }] },
@@ -76,7 +76,7 @@ export const watch: Scenario = {
       command: 'get events -w',
       beside: {
         steps: [{ command: 'create -f -', stdin: pod('three', [{ name: 'main', script: 'sleep 1' }]), scene: true }],
-        until: /Started/,
+        until: /Started\s+pod\/three/,
       },
     },
   ],
