@@ -149,12 +149,12 @@ class Child implements RunningContainer {
   /** Rejects with StartFailure. */
   readonly started: Promise<void>;
   readonly ended: Promise<void>;
-  readonly #process: ChildProcess;
+  readonly #child: ChildProcess;
   readonly #request: StartRequest;
 
   constructor(request: StartRequest, scratch: Scratch, { file, args, path, clock }: Command) {
     this.#request = request;
-    this.#process = spawn(file, args, {
+    this.#child = spawn(file, args, {
       cwd: scratch.workingDirectory,
       env: { PATH: path, HOSTNAME: request.pod.metadata.name, ...scratch.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -162,15 +162,15 @@ class Child implements RunningContainer {
       detached: true,
     });
     this.started = new Promise((resolve, reject) => {
-      this.#process.once('spawn', resolve);
-      this.#process.once('error', (error) => reject(startFailure(file, error)));
+      this.#child.once('spawn', resolve);
+      this.#child.once('error', (error) => reject(startFailure(file, error)));
     });
     this.ended = this.#follow(scratch, clock);
   }
 
   /** As a runtime does it: the first process is told, not the group. */
   terminate(): void {
-    this.#process.kill('SIGTERM');
+    this.#child.kill('SIGTERM');
   }
 
   kill(): void {
@@ -179,24 +179,22 @@ class Child implements RunningContainer {
 
   /** Resolves when the container has ended, also when it never started. */
   async #follow(scratch: Scratch, clock: Clock): Promise<void> {
-    const outputs = [this.#process.stdout, this.#process.stderr].flatMap((stream) => {
+    const outputs = [this.#child.stdout, this.#child.stderr].flatMap((stream) => {
       if (stream === null) return [];
       const splitter = new LineSplitter(this.#request.output);
       stream.on('data', (bytes: Buffer) => splitter.push(bytes));
       return [new Promise<void>((resolve) => stream.once('close', () => resolve(splitter.end())))];
     });
     const end = await new Promise<number | undefined>((resolve) => {
-      this.#process.once('error', () => resolve(undefined));
-      this.#process.once('exit', (code, signal) =>
-        resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)),
-      );
+      this.#child.once('error', () => resolve(undefined));
+      this.#child.once('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)));
     });
     if (end === undefined) return;
     // With the first process its whole group goes, as in a PID namespace.
     this.#signalGroup('SIGKILL');
     const late = clock.schedule(outputGraceMs, () => {
-      this.#process.stdout?.destroy();
-      this.#process.stderr?.destroy();
+      this.#child.stdout?.destroy();
+      this.#child.stderr?.destroy();
     });
     await Promise.all(outputs);
     late.cancel();
@@ -205,7 +203,7 @@ class Child implements RunningContainer {
   }
 
   #signalGroup(signal: NodeJS.Signals): void {
-    const { pid } = this.#process;
+    const { pid } = this.#child;
     if (pid === undefined) return;
     try {
       kill(-pid, signal);

@@ -2,7 +2,7 @@
 import { timestamp } from '../times.ts';
 import type { ContainerStatus, PodCondition, PodPhase } from '../types.ts';
 import { isSidecar } from './restart.ts';
-import type { StatusInput } from './status.ts';
+import type { StatusInput } from './status-input.ts';
 
 interface ConditionInput extends StatusInput {
   readonly phase: PodPhase;

@@ -6,7 +6,7 @@ import { goDuration, texts } from '../texts.ts';
 import type { Container, PodObject } from '../types.ts';
 import { BackOff } from './back-off.ts';
 import type { ContainerRuntime } from './runtime.ts';
-import type { StartError } from './status.ts';
+import type { StartError } from './status-input.ts';
 
 export interface ImagesOptions {
   readonly clock: Clock;

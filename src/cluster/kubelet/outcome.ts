@@ -3,7 +3,7 @@ import { texts } from '../texts.ts';
 import { timestamp } from '../times.ts';
 import type { PodPhase, PodStatus } from '../types.ts';
 import { isTerminal } from './phase.ts';
-import type { StatusInput } from './status.ts';
+import type { StatusInput } from './status-input.ts';
 
 /** Why the kubelet ends a pod: eviction, shutdown. */
 export interface PodVerdict {

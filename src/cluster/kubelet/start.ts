@@ -12,7 +12,7 @@ import type { BackOff } from './back-off.ts';
 import { ConfigFailure, EnvironmentReader, expand } from './environment.ts';
 import type { Images, Record } from './images.ts';
 import type { ContainerRuntime, InstanceView } from './runtime.ts';
-import type { StartError } from './status.ts';
+import type { StartError } from './status-input.ts';
 
 export interface StarterOptions {
   readonly client: ApiClient;

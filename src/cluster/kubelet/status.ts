@@ -2,7 +2,6 @@
  * A pod's status as the kubelet makes it: from what the runtime showed when it last looked, and from what it said
  * before (k8s `generateAPIPodStatus`, `convertToAPIContainerStatuses`).
  */
-import type { Profile } from '../profile.ts';
 import { texts } from '../texts.ts';
 import { timestamp } from '../times.ts';
 import type { Container, ContainerStatus, PodObject, PodStatus, TerminatedState } from '../types.ts';
@@ -10,34 +9,8 @@ import { podConditions } from './conditions.ts';
 import { podOutcome } from './outcome.ts';
 import { podPhase } from './phase.ts';
 import { isSidecar, shouldRestart } from './restart.ts';
-import type { InstanceView, Sandbox } from './runtime.ts';
-
-/** Why the last try to start a container failed. */
-export interface StartError {
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface StatusInput {
-  readonly pod: PodObject;
-  /** What the kubelet said last. */
-  readonly old: PodStatus;
-  readonly instances: readonly InstanceView[];
-  readonly sandbox: Sandbox | undefined;
-  /** Of the sandbox, as last seen. */
-  readonly address: string | undefined;
-  readonly startErrors: ReadonlyMap<string, StartError>;
-  /** Nothing will be started any more. */
-  readonly terminal: boolean;
-  readonly startTime: number;
-  readonly now: number;
-  readonly hostIP: string;
-  /** Tells as whom a container runs, as containerd 2 does. */
-  readonly tellsUser: boolean;
-  readonly profile: Profile;
-  /** The pod is over its deadline: whatever its containers did, it failed. */
-  readonly overDeadline: boolean;
-}
+import type { InstanceView } from './runtime.ts';
+import type { StartError, StatusInput } from './status-input.ts';
 
 export function generateStatus(input: StatusInput): PodStatus {
   const { pod, old, profile, hostIP, address: ip } = input;

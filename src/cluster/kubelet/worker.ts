@@ -18,7 +18,8 @@ import { isTerminal } from './phase.ts';
 import type { Relist } from './relist.ts';
 import type { ContainerRuntime, InstanceView } from './runtime.ts';
 import { type StarterOptions, startContainer } from './start.ts';
-import { generateStatus, type StartError } from './status.ts';
+import { generateStatus } from './status.ts';
+import type { StartError } from './status-input.ts';
 import type { StatusManager } from './status-manager.ts';
 
 export interface WorkerOptions {

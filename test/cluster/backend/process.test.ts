@@ -28,18 +28,17 @@ async function send(cluster: EmbeddedCluster, method: string, path: string, body
   return response.headers.get('content-type') === 'application/json' ? JSON.parse(text) : text;
 }
 
+/** The pod as it was when it first was so: what is deleted may be gone before one looks. */
 async function until(cluster: EmbeddedCluster, holds: (pod: Anything) => boolean): Promise<Anything> {
-  let pod: Anything;
-  await expect
-    .poll(
-      async () => {
-        pod = await send(cluster, 'GET', `${pods}/p`);
-        return pod.status !== 'Failure' && holds(pod);
-      },
-      { timeout: 10_000, interval: 20 },
-    )
-    .toBe(true);
-  return pod;
+  const response = await fetch(`${cluster.url}${pods}?watch=1`);
+  let rest = '';
+  for await (const bytes of response.body ?? []) {
+    const lines = (rest + Buffer.from(bytes).toString()).split('\n');
+    rest = lines.pop() ?? '';
+    const found = lines.map((line) => JSON.parse(line).object).find(holds);
+    if (found !== undefined) return found;
+  }
+  throw new Error('the watch ended');
 }
 
 const over = (pod: Anything): boolean => ['Succeeded', 'Failed'].includes(pod.status.phase);
