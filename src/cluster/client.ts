@@ -4,8 +4,10 @@
  * Deliberately not the product's: what is to be tested must not be tested with itself.
  */
 import { Agent, request as httpRequest } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { type Clock, sleep } from '../clock.ts';
 import type { Status } from './api/status.ts';
+import type { TlsFiles } from './options.ts';
 import { type ApiResponse, ConnectionLost, type Transport } from './transport.ts';
 import type { ApiObject } from './types.ts';
 
@@ -141,6 +143,8 @@ export class ListWatch {
   readonly #stop = new AbortController();
   #done: Promise<void> = Promise.resolve();
   #pauseMs = firstPauseMs;
+  /** Up to where the state was told, also by a watch that broke: a watch from before would tell the past again. */
+  #version: string | undefined;
   #markSynced: () => void = () => undefined;
   /** Resolves when the first list was told. */
   readonly synced = new Promise<void>((resolve) => {
@@ -165,14 +169,13 @@ export class ListWatch {
   }
 
   async #run(): Promise<void> {
-    let version: string | undefined;
     while (!this.#stop.signal.aborted) {
       try {
-        version ??= await this.#list();
-        version = await this.#watch(version);
+        this.#version ??= await this.#list();
+        await this.#watch(this.#version);
       } catch (error) {
         if (this.#stop.signal.aborted) return;
-        if (error instanceof ApiFailure && error.code === 410) version = undefined;
+        if (error instanceof ApiFailure && error.code === 410) this.#version = undefined;
         await this.#pause();
       }
     }
@@ -198,20 +201,18 @@ export class ListWatch {
     return resourceVersion;
   }
 
-  async #watch(from: string): Promise<string> {
+  async #watch(from: string): Promise<void> {
     const { client, path } = this.#options;
-    let version = from;
     const query = this.#query({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion: from });
     for await (const { type, object } of client.watch(path, query, this.#stop.signal)) {
       if (this.#stop.signal.aborted) break;
       if (type === 'ERROR') throw new ApiFailure(object as unknown as Status);
-      version = object.metadata.resourceVersion;
+      this.#version = object.metadata.resourceVersion;
       if (type !== 'BOOKMARK') this.#tell(type, object);
     }
     // An end without an error: go on from where it ended, but not at once when it ended at once.
-    if (version === from && !this.#stop.signal.aborted) await this.#pause();
+    if (this.#version === from && !this.#stop.signal.aborted) await this.#pause();
     else this.#pauseMs = firstPauseMs;
-    return version;
   }
 
   #tell(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: ApiObject): void {
@@ -240,14 +241,17 @@ export interface HttpTransport {
   close(): void;
 }
 
-/** Sends requests over real HTTP, with connections kept open between them. */
-export function httpTransport(url: string): HttpTransport {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+/** Sends requests over real HTTP, with connections kept open between them. `tls` is what the server has. */
+export function httpTransport(url: string, tls?: TlsFiles): HttpTransport {
+  const limits = { keepAlive: true, maxSockets: 64 };
+  const agent =
+    tls === undefined ? new Agent(limits) : new TlsAgent({ ...limits, ca: tls.authority ?? tls.certificate });
+  const open = tls === undefined ? httpRequest : tlsRequest;
   const transport: Transport = ({ method, path, query, headers, body, signal }) =>
     new Promise((resolve, reject) => {
       const search = query.toString();
       const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
-      const request = httpRequest(`${url}${path}${search === '' ? '' : `?${search}`}`, {
+      const request = open(`${url}${path}${search === '' ? '' : `?${search}`}`, {
         method,
         agent,
         signal,

@@ -17,7 +17,8 @@ import { ProcessBackend } from './backend/process.ts';
 import { ScriptedBackend } from './backend/scripted.ts';
 import { ApiClient, type HttpTransport, httpTransport } from './client.ts';
 import { ScopedClock, SkewedClock } from './clocks.ts';
-import { type ControllerOptions, Controllers } from './controllers/controllers.ts';
+import { Controllers } from './controllers/controllers.ts';
+import type { ControllerOptions } from './controllers/options.ts';
 import { expireEvents } from './event-expiry.ts';
 import { withAdmin } from './faults/admin.ts';
 import { type FaultControl, Faults, type FaultTargets } from './faults/control.ts';
@@ -104,7 +105,9 @@ class Cluster implements EmbeddedCluster {
   }
 
   get url(): string {
-    return this.#inMemory ? 'memory:' : `http://${this.#options.host ?? '127.0.0.1'}:${this.#http?.port ?? 0}`;
+    if (this.#inMemory) return 'memory:';
+    const { tls, host = '127.0.0.1' } = this.#options;
+    return `${tls === undefined ? 'http' : 'https'}://${host}:${this.#http?.port ?? 0}`;
   }
 
   get kubeConfig(): string {
@@ -168,8 +171,9 @@ class Cluster implements EmbeddedCluster {
       (authorization) => access.mayAdminister(authorization, this.#ownToken, tokens.length > 0),
     );
     if (!this.#inMemory) {
-      this.#http = await serveHttp(admin, host, port);
-      await writeFile(this.kubeConfig, kubeConfigText(this.url, tokens[0]?.token), { mode: 0o600 });
+      this.#http = await serveHttp(admin, host, port, this.#options.tls);
+      const authority = this.#options.tls?.authority;
+      await writeFile(this.kubeConfig, kubeConfigText(this.url, tokens[0]?.token, authority), { mode: 0o600 });
     }
     this.#compactRegularly(this.#store.current);
     expireEvents(this.#store, this.#clock);
@@ -345,7 +349,7 @@ class Cluster implements EmbeddedCluster {
   }
 
   #httpClient(): Transport {
-    const http = httpTransport(this.url);
+    const http = httpTransport(this.url, this.#options.tls);
     this.#clients.push(http);
     return http.transport;
   }

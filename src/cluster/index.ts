@@ -24,7 +24,7 @@ export type { FaultControl } from './faults/control.ts';
 export type { ClusterFault, Fault, FaultMatch, FaultRule } from './faults/rules.ts';
 export { parseFaultRules } from './faults/rules.ts';
 export type { NodeControl } from './node-control.ts';
-export type { ClusterOptions, EmbeddedCluster } from './options.ts';
+export type { ClusterOptions, EmbeddedCluster, TlsFiles } from './options.ts';
 export type { ProfileName } from './profile.ts';
 export { profileNames } from './profile.ts';
 export type { Timings } from './timings.ts';

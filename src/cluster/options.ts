@@ -43,6 +43,11 @@ export interface ClusterOptions {
   readonly namespaces?: readonly string[];
   /** With any token given, requests need one; a user without rights in Roles may do nothing. */
   readonly tokens?: readonly TokenUser[];
+  /**
+   * Serves HTTPS. Clients built on client-go, kubectl among them, send tokens over nothing else. The certificate must
+   * name the host; without an authority, clients are told not to verify it.
+   */
+  readonly tls?: TlsFiles;
   /** In force from the start. */
   readonly faults?: readonly FaultRule[];
   readonly nodeName?: string;
@@ -60,8 +65,15 @@ export interface ClusterOptions {
   readonly onWarning?: (message: string) => void;
 }
 
+/** PEM texts. */
+export interface TlsFiles {
+  readonly key: string;
+  readonly certificate: string;
+  readonly authority?: string;
+}
+
 export interface EmbeddedCluster {
-  /** `http://127.0.0.1:PORT`; `memory:` for a cluster in memory. */
+  /** `http://127.0.0.1:PORT`, or `https:`; `memory:` for a cluster in memory. */
   readonly url: string;
   /** The path of a kubeconfig file for it; removed by `stop`. Empty for a cluster in memory. */
   readonly kubeConfig: string;

@@ -6,9 +6,11 @@
  */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { PodwrightError } from '../../errors.ts';
+import type { TlsFiles } from '../options.ts';
 import { type ApiResponse, ConnectionLost, type Transport } from '../transport.ts';
 import { bodyBytesMax } from './server.ts';
 import { tooLarge } from './status.ts';
@@ -26,17 +28,19 @@ export interface HttpServer {
 }
 
 /** Rejects with ERR_PODWRIGHT_CONFIG when the port cannot be had. */
-export async function serveHttp(transport: Transport, host: string, port: number): Promise<HttpServer> {
-  const server = createServer(
-    {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      maxHeaderSize: headerBytesMax,
-      keepAliveTimeout: 60_000,
-      connectionsCheckingInterval: 1_000,
-    },
-    (request, response) => void answer(transport, request, response),
-  );
+export async function serveHttp(transport: Transport, host: string, port: number, tls?: TlsFiles): Promise<HttpServer> {
+  const limits = {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    maxHeaderSize: headerBytesMax,
+    keepAliveTimeout: 60_000,
+    connectionsCheckingInterval: 1_000,
+  };
+  const listener: RequestListener = (request, response) => void answer(transport, request, response);
+  const server =
+    tls === undefined
+      ? createServer(limits, listener)
+      : createTlsServer({ ...limits, key: tls.key, cert: tls.certificate }, listener);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);

@@ -1,6 +1,6 @@
 /** All scenarios of kubectl commands. */
 import type { Scenario } from './scenario.ts';
-import { remove, serverSideApply, write } from './scenarios/change.ts';
+import { remove, write } from './scenarios/change.ts';
 import { access, discovery } from './scenarios/discovery.ts';
 import { follow, logs } from './scenarios/logs.ts';
 import { describe, get, pullFailure } from './scenarios/read.ts';
@@ -14,7 +14,6 @@ export const scenarios: readonly Scenario[] = [
   logs,
   follow,
   write,
-  serverSideApply,
   remove,
   waitFor,
   watch,

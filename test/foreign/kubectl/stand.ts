@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { parse } from 'yaml';
-import { startCluster } from '../../../src/cluster/index.ts';
+import { startCluster, type TlsFiles } from '../../../src/cluster/index.ts';
 import { Kubectl, minorOf } from './kubectl.ts';
 import { missingImage } from './manifests.ts';
 import { play, type Scenario } from './scenario.ts';
@@ -28,12 +28,12 @@ export async function embeddedStand(): Promise<Stand> {
   const cluster = await startCluster({
     path: process.env['PATH'] ?? '',
     missingImages: { [missingImage]: noSuchImage },
-    ...(process.env['FTOK'] && {
-      tokens: [
-        { token: 'admin-token', user: 'admin', groups: ['system:masters'] },
-        { token: 'worker-token', user: worker },
-      ],
-    }),
+    tokens: [
+      { token: 'admin-token', user: 'admin', groups: ['system:masters'] },
+      { token: 'worker-token', user: worker },
+    ],
+    // kubectl sends no token over plain HTTP.
+    tls: await readTls(),
   });
   const paths = await writeKubeConfigs(directory, cluster.url, 'worker-token');
   return {
@@ -46,6 +46,12 @@ export async function embeddedStand(): Promise<Stand> {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function readTls(): Promise<TlsFiles> {
+  const read = (name: string): Promise<string> =>
+    readFile(join(import.meta.dirname, '../../fixtures/tls', name), 'utf8');
+  return { key: await read('server.key'), certificate: await read('server.crt'), authority: await read('ca.crt') };
 }
 
 /** `admin` and `workerConfig` are kubeconfigs of one cluster. */

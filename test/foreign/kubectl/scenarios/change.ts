@@ -71,11 +71,6 @@ export const write: Scenario = {
   ],
 };
 
-export const serverSideApply: Scenario = {
-  name: 'server-side-apply',
-  steps: [{ command: 'apply --server-side -f -', stdin: settings({ a: '1' }) }],
-};
-
 /** Deletes with and without grace, waited for and not. */
 export const remove: Scenario = {
   name: 'delete',

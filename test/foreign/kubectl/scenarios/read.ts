@@ -114,15 +114,16 @@ export const describe: Scenario = {
       'describe pods -l app=none',
       'describe ns $NS',
       'describe sa default',
-      'get events --field-selector=involvedObject.name=done',
-      'get events --field-selector=involvedObject.name=done -o wide',
       'get events --field-selector=involvedObject.name=done,reason=Scheduled -o yaml',
       'get events.v1.events.k8s.io --field-selector=regarding.name=done,reason=Scheduled -o yaml',
-      'get events.v1.events.k8s.io --field-selector=regarding.name=done',
       'events --for pod/done',
       'events --for pod/done --types=Warning',
       'events --for pod/done -o json',
     ),
+    // Which of two parts tells its Event first is chance.
+    { command: 'get events --field-selector=involvedObject.name=done', sorted: true },
+    { command: 'get events --field-selector=involvedObject.name=done -o wide', sorted: true },
+    { command: 'get events.v1.events.k8s.io --field-selector=regarding.name=done', sorted: true },
   ],
 };
 
