@@ -1,22 +1,8 @@
 /** The controllers that clients of pods can notice: namespaces, owners, silent nodes. Clients of the API server. */
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../logger.ts';
-import type { ApiClient } from '../client.ts';
-import type { Profile } from '../profile.ts';
-import type { Random } from '../random.ts';
-import type { Timings } from '../timings.ts';
 import { NamespaceController } from './namespaces.ts';
 import { NodeController } from './nodes.ts';
+import type { ControllerOptions } from './options.ts';
 import { OwnerController } from './owners.ts';
-
-export interface ControllerOptions {
-  readonly client: ApiClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly profile: Profile;
-  readonly timings: Timings;
-  readonly logger: Logger;
-}
 
 interface Controller {
   start(): Promise<void>;

@@ -3,7 +3,7 @@
  * deleted: pods first, and everything else when the last pod is gone.
  */
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
-import type { ControllerOptions } from './controllers.ts';
+import type { ControllerOptions } from './options.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** The controller waits before it deletes, so that all API servers know of the deletion (recorded: 5 s). */

@@ -8,7 +8,7 @@ import type { Random } from '../random.ts';
 import { texts } from '../texts.ts';
 import { eventSuffix, timestamp } from '../times.ts';
 import type { ApiObject, PodCondition, PodObject } from '../types.ts';
-import type { ControllerOptions } from './controllers.ts';
+import type { ControllerOptions } from './options.ts';
 import { WorkQueue } from './work-queue.ts';
 
 interface NodeObject extends ApiObject {

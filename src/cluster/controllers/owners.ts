@@ -1,7 +1,7 @@
 /** Deletes what belonged to a pod that is gone (the garbage collector, for secrets and config maps of pods). */
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
 import type { ApiObject } from '../types.ts';
-import type { ControllerOptions } from './controllers.ts';
+import type { ControllerOptions } from './options.ts';
 import { WorkQueue } from './work-queue.ts';
 
 const owned = ['secrets', 'configmaps'] as const;
