@@ -15,6 +15,7 @@ import { type Logger, silentLogger } from '../logger.ts';
 import { fastestRotationMs, gapLine, LogAssembler } from './assemble.ts';
 import type { LogLine, LogPosition } from './line.ts';
 import { compareTimes, formatSeconds, formatTime, type LogTime, readTimestamp } from './log-time.ts';
+import { Patience, type TroubleKind } from './patience.ts';
 import { SilenceGuard } from './silence.ts';
 
 export type { LogGap, LogLine, LogPosition } from './line.ts';
@@ -28,9 +29,10 @@ export interface LogInstance {
 export interface LogSource {
   /**
    * Resolves once the pod's status shows the instance (its own containerID, running or terminated): before that the
-   * log is another one's. null when it will never run. Must reject when the signal aborts.
+   * log is another one's. null when it will never run, `unseen` when it may have run and nobody can tell any more.
+   * Must reject when the signal aborts.
    */
-  started(signal: AbortSignal): Promise<LogInstance | null>;
+  started(signal: AbortSignal): Promise<LogInstance | 'unseen' | null>;
   /** Resolves once that instance is known to have terminated, or its pod is gone. Must reject when the signal aborts. */
   ended(signal: AbortSignal): Promise<void>;
   /**
@@ -65,17 +67,6 @@ const rereadPauseMs = 100;
 const longestSilenceMs = 120_000;
 /** Once the instance has ended, its stream ends by itself or is of no more use. */
 const silenceAfterEndMs = 2_000;
-/**
- * For so long the log of a terminated instance is asked for in spite of trouble. By then a kubelet has been restarted; a
- * proxy may end responses early once or twice, while a file that was rotated stays short.
- */
-const patienceMs = {
-  silent: Number.POSITIVE_INFINITY,
-  connection: Number.POSITIVE_INFINITY,
-  unavailable: 60_000,
-  shortened: 5_000,
-  gone: 0,
-} as const;
 /** The status can be a second behind the kubelet's choice of the instance. */
 const statusDelayMs = 2_000;
 
@@ -98,10 +89,18 @@ export async function* followLog(options: FollowLogOptions): AsyncGenerator<LogL
   const signal = options.signal === undefined ? leaving.signal : AbortSignal.any([options.signal, leaving.signal]);
   try {
     const instance = await options.source.started(signal);
-    if (instance !== null) yield* new Follower(options, signal).lines();
+    if (instance === 'unseen') yield unseenGap(options.from);
+    else if (instance !== null) yield* new Follower(options, signal).lines();
   } finally {
     leaving.abort();
   }
+}
+
+/** Where all lines may be missing. */
+function unseenGap(from: LogPosition | undefined): LogLine {
+  const { position, lastAt } = new LogAssembler(from);
+  const message = 'the pod ended before it told whether the container ran';
+  return gapLine(position, { after: lastAt, before: null, reason: 'unavailable', message });
 }
 
 /** How one request went. */
@@ -113,11 +112,7 @@ interface Reading {
 }
 
 interface Trouble {
-  /**
-   * `silent` nothing came for too long · `connection` passes, however long it takes · `unavailable` may last for ever ·
-   * `shortened` the file lacks what was read of it: a response that was cut short, or a rotation · `gone` lasts for ever.
-   */
-  readonly kind: keyof typeof patienceMs;
+  readonly kind: TroubleKind;
   readonly message: string;
   readonly retryAfterMs?: number;
 }
@@ -169,8 +164,8 @@ class Follower {
   /** Reads until a reading to a clean end brings nothing. */
   async *#rest(): AsyncGenerator<LogLine, void, undefined> {
     const { clock } = this.#options;
+    const patience = new Patience(clock);
     let unendedBefore = 0;
-    let troubledSince: number | null = null;
     for (let idle = 0; ; idle++) {
       const { added, trouble } = yield* this.#read('rest');
       if (trouble === null) {
@@ -182,10 +177,8 @@ class Follower {
         }
         unendedBefore = unended;
         idle = 0;
-      }
-      if (trouble === null || patienceMs[trouble.kind] === Number.POSITIVE_INFINITY) troubledSince = null;
-      else troubledSince ??= clock.now();
-      if (trouble !== null && troubledSince !== null && clock.now() - troubledSince >= patienceMs[trouble.kind]) {
+        patience.restore();
+      } else if (patience.isOver(trouble.kind)) {
         yield this.#gap(trouble);
         return;
       }

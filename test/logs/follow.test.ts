@@ -518,6 +518,8 @@ test('each line exactly once and in order against a server that cuts, hangs, ref
           );
         }
       }
+      // A server that ended every last reading early could not be told from a file that was rotated.
+      server.cuts.splice(3);
       server.terminate();
       server.tellEnd();
       await done;

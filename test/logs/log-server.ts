@@ -84,7 +84,7 @@ export class LogServer {
   /** The process ends: readers come to the end of the file. The status tells it with `tellEnd`. */
   terminate(): void {
     this.#isRunning = false;
-    for (const { exchange, cut } of this.#readers) if (cut?.how !== 'hang') exchange.end();
+    for (const { exchange } of this.#readers) exchange.end();
     this.#readers = [];
   }
 
@@ -117,25 +117,24 @@ export class LogServer {
     const isOfNext = this.next !== null && exchange.query.get('previous') !== 'true';
     const content = since(isOfNext ? (this.next ?? []) : this.file, exchange.query.get('sinceTime'));
     const reader: Reader = { exchange, sent: 0, cut: this.cuts.shift() };
-    this.#send(reader, content);
-    if (exchange.closed || exchange.response.writableEnded) return;
+    if (!this.#send(reader, content)) return;
     if (exchange.query.get('follow') === 'true' && this.#isRunning) this.#readers.push(reader);
-    else if (reader.cut?.how !== 'hang') exchange.end();
+    else exchange.end();
   }
 
-  #send(reader: Reader, bytes: Buffer): void {
+  /** False when the cut was reached: nothing is to be sent any more. */
+  #send(reader: Reader, bytes: Buffer): boolean {
     const { exchange, cut } = reader;
     if (cut === undefined || reader.sent + bytes.length <= cut.afterBytes) {
       reader.sent += bytes.length;
       exchange.write(bytes);
-      return;
+      return true;
     }
     exchange.write(bytes.subarray(0, Math.max(0, cut.afterBytes - reader.sent)));
-    reader.sent = cut.afterBytes;
-    if (cut.how === 'hang') return;
     this.#readers = this.#readers.filter((each) => each !== reader);
     if (cut.how === 'end') exchange.end();
-    else setImmediate(() => exchange.reset());
+    if (cut.how === 'reset') setImmediate(() => exchange.reset());
+    return false;
   }
 }
 
