@@ -7,7 +7,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { type Clock, sleep } from '../clock.ts';
 import type { Status } from './api/status.ts';
-import type { TlsFiles } from './options.ts';
+import type { TlsFiles } from './tls.ts';
 import { type ApiResponse, ConnectionLost, type Transport } from './transport.ts';
 import type { ApiObject } from './types.ts';
 

@@ -11,6 +11,7 @@ import type { ContainerdVersion } from './kubelet/node.ts';
 import type { NodeControl } from './node-control.ts';
 import type { ProfileName } from './profile.ts';
 import type { Timings } from './timings.ts';
+import type { TlsFiles } from './tls.ts';
 import type { Transport } from './transport.ts';
 
 export interface ClusterOptions {
@@ -63,13 +64,6 @@ export interface ClusterOptions {
   readonly logger?: Logger;
   /** Called once for each thing a user should know, e.g. that steps run unisolated. Also kept in `warnings`. */
   readonly onWarning?: (message: string) => void;
-}
-
-/** PEM texts. */
-export interface TlsFiles {
-  readonly key: string;
-  readonly certificate: string;
-  readonly authority?: string;
 }
 
 export interface EmbeddedCluster {

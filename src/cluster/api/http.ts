@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { PodwrightError } from '../../errors.ts';
-import type { TlsFiles } from '../options.ts';
+import type { TlsFiles } from '../tls.ts';
 import { type ApiResponse, ConnectionLost, type Transport } from '../transport.ts';
 import { bodyBytesMax } from './server.ts';
 import { tooLarge } from './status.ts';
