@@ -120,6 +120,8 @@ const kinds: Readonly<Record<string, Message>> = {
   DeleteOptions: deleteOptions,
   Eviction: { 1: metadata, 2: ['deleteOptions', 'message', deleteOptions] },
   SelfSubjectAccessReview: review,
+  SelfSubjectRulesReview: { 1: metadata, 2: ['spec', 'message', { 1: ['namespace', 'string'] }] },
+  SelfSubjectReview: { 1: metadata },
   PodDisruptionBudget: {
     1: metadata,
     2: [

@@ -22,6 +22,11 @@ export interface Step {
   readonly retry?: RegExp;
 }
 
+/** The scene in which the pod has ended so. Old kubectls cannot wait for that. */
+export function ended(pod: string, phase: 'Succeeded' | 'Failed'): Step {
+  return { command: `get pod ${pod} -o jsonpath={.status.phase}`, retry: new RegExp(phase), scene: true };
+}
+
 export interface Stage {
   readonly kubectl: Kubectl;
   readonly names: Names;

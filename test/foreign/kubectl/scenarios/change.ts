@@ -1,5 +1,6 @@
 import { image, manifest, pod, waits } from '../manifests.ts';
 import type { Scenario } from '../scenario.ts';
+import { ended } from '../scenario.ts';
 
 const settings = (data: object, more: object = {}): string =>
   manifest({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', ...more }, data });
@@ -86,7 +87,7 @@ export const remove: Scenario = {
     { command: 'create -f -', stdin: pod('done', [{ name: 'main', script: 'true' }]), scene: true },
     { command: 'create cm settings', scene: true },
     { command: 'wait --for=condition=Ready pod/one pod/forced pod/now pod/slow', scene: true },
-    { command: "wait --for=jsonpath='{.status.phase}'=Succeeded pod/done", scene: true },
+    ended('done', 'Succeeded'),
     { command: 'delete pod one --dry-run=server' },
     { command: 'delete pod one --grace-period=5' },
     { command: 'delete pod forced --force --grace-period=0' },

@@ -1,5 +1,6 @@
 import { pod, waits } from '../manifests.ts';
 import type { Scenario } from '../scenario.ts';
+import { ended } from '../scenario.ts';
 
 const counts = 'for n in 1 2 3 4 5; do echo line $n; done';
 
@@ -8,7 +9,7 @@ export const logs: Scenario = {
   name: 'logs',
   steps: [
     { command: 'create -f -', stdin: pod('done', [{ name: 'main', script: counts }]) },
-    { command: "wait --for=jsonpath='{.status.phase}'=Succeeded pod/done", scene: true },
+    ended('done', 'Succeeded'),
     { command: 'logs done' },
     { command: 'logs pod/done' },
     { command: 'logs done -c main' },

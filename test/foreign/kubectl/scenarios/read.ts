@@ -1,5 +1,6 @@
 import { documents, image, manifest, missingImage, pod, waits } from '../manifests.ts';
 import type { Scenario, Step } from '../scenario.ts';
+import { ended } from '../scenario.ts';
 
 const setUp: readonly Step[] = [
   {
@@ -30,7 +31,7 @@ const setUp: readonly Step[] = [
   // One after the other, so that Events come in one order.
   { command: 'wait --for=condition=Ready pod/two', scene: true },
   { command: 'create -f -', stdin: pod('done', [{ name: 'main', script: 'echo hello' }]), scene: true },
-  { command: "wait --for=jsonpath='{.status.phase}'=Succeeded pod/done", scene: true },
+  ended('done', 'Succeeded'),
   {
     command: 'create -f -',
     stdin: pod('failed', [{ name: 'main', script: 'echo why > /dev/termination-log; exit 3' }], {
@@ -38,7 +39,7 @@ const setUp: readonly Step[] = [
     }),
     scene: true,
   },
-  { command: "wait --for=jsonpath='{.status.phase}'=Failed pod/failed", scene: true },
+  ended('failed', 'Failed'),
   {
     command: 'create -f -',
     stdin: pod('absent', [{ name: 'main', script: 'true', image: missingImage }]),

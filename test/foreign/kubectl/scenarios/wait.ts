@@ -1,5 +1,6 @@
 import { pod, waits } from '../manifests.ts';
 import type { Scenario } from '../scenario.ts';
+import { ended } from '../scenario.ts';
 
 const running = pod('running', [{ name: 'main', script: waits }]);
 
@@ -39,7 +40,7 @@ export const watch: Scenario = {
       beside: {
         steps: [
           { command: 'create -f -', stdin: pod('one', [{ name: 'main', script: 'sleep 2' }]), scene: true },
-          { command: "wait --for=jsonpath='{.status.phase}'=Succeeded pod/one", scene: true },
+          ended('one', 'Succeeded'),
         ],
         until: /Completed/,
       },
