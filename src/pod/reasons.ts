@@ -2,7 +2,7 @@
  * What the kubelet's and the controllers' reasons mean for a build: the one place with these words.
  *
  * Sources: kubernetes.md §3 (states, reasons, exit codes) and §5 (deletion, eviction, loss). A reason that is not here
- * is kept as data; it decides something only by the shape of its name (`unknownWaiting`).
+ * is kept as data; it decides something only by the shape of its name (`blockOf`).
  */
 import type { GracePolicy, PodCause, StartBlocked } from '../../machines/messages.ts';
 
