@@ -39,7 +39,7 @@ export function processTerminal(): Terminal {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     isInteractive: stdout.isTTY === true && env['TERM'] !== 'dumb',
-    width: () => stdout.columns ?? 80,
+    width: () => stdout.columns || 80,
     onResize: (listener) => {
       stdout.on('resize', listener);
       return () => stdout.off('resize', listener);

@@ -1,4 +1,5 @@
 /** A terminal whose words can be read. */
+import { tmpdir } from 'node:os';
 import type { LiveRegion, Terminal } from '../../src/cli/terminal.ts';
 
 export interface TestTerminal extends Terminal {
@@ -33,6 +34,6 @@ export function testTerminal(
     style: (_, text) => text,
     openRegion: () => (options.interactive === true ? region : undefined),
     env: options.env ?? {},
-    cwd: '/nowhere',
+    cwd: tmpdir(),
   };
 }

@@ -21,6 +21,10 @@ export function addPlaceholderCommand(program: Command, terminal: Terminal): voi
     .requiredOption('-o, --out <file>', 'where to write the archive')
     .option('--name <reference>', 'the name of the image in the archive', placeholderImage.name)
     .option('--platform <platform...>', 'only for these', [...placeholderImage.platforms])
+    .addHelpText(
+      'after',
+      '\nExample:\n  podwright placeholder build --out placeholder.tar && kind load image-archive placeholder.tar\n',
+    )
     .action((options: BuildOptions) => build(options, terminal));
   command
     .command('push')
@@ -29,6 +33,7 @@ export function addPlaceholderCommand(program: Command, terminal: Terminal): voi
     .option('--platform <platform...>', 'only for these', [...placeholderImage.platforms])
     .option('--docker-config <file>', 'where the credentials are', dockerConfigOf(terminal.env))
     .option('--plain-http', 'speak HTTP without TLS, as is always done with loopback addresses', false)
+    .addHelpText('after', '\nExample:\n  podwright placeholder push registry.example.com/podwright/placeholder:1\n')
     .action((reference: string, options: PushOptions) => push(reference, options, terminal));
 }
 
