@@ -171,7 +171,7 @@ class Cluster implements EmbeddedCluster {
       (authorization) => access.mayAdminister(authorization, this.#ownToken, tokens.length > 0),
     );
     if (!this.#inMemory) {
-      this.#http = await serveHttp(admin, host, port, this.#options.tls);
+      this.#http = await serveHttp(admin, { host, port, tls: this.#options.tls });
       const authority = this.#options.tls?.authority;
       await writeFile(this.kubeConfig, kubeConfigText(this.url, tokens[0]?.token, authority), { mode: 0o600 });
     }

@@ -9,16 +9,30 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PodwrightError } from '../../errors.ts';
 import type { TlsFiles } from '../tls.ts';
 import { type ApiResponse, ConnectionLost, type Transport } from '../transport.ts';
 import { bodyBytesMax } from './server.ts';
 import { tooLarge } from './status.ts';
 
-/** A request's headers, and its whole, must have come within these. */
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 30_000;
-const headerBytesMax = 64 * 1024;
+export interface HttpLimits {
+  /** A request's headers, and its whole, must have come within these. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  readonly headerBytes: number;
+}
+
+const defaultLimits: HttpLimits = { headersMs: 10_000, requestMs: 30_000, headerBytes: 64 * 1024 };
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly tls?: TlsFiles | undefined;
+  readonly limits?: HttpLimits;
+}
 
 export interface HttpServer {
   readonly port: number;
@@ -28,29 +42,29 @@ export interface HttpServer {
 }
 
 /** Rejects with ERR_PODWRIGHT_CONFIG when the port cannot be had. */
-export async function serveHttp(transport: Transport, host: string, port: number, tls?: TlsFiles): Promise<HttpServer> {
-  const limits = {
-    headersTimeout: headersTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    maxHeaderSize: headerBytesMax,
+export async function serveHttp(
+  transport: Transport,
+  { host, port, tls, limits = defaultLimits }: HttpOptions,
+): Promise<HttpServer> {
+  const options = {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    maxHeaderSize: limits.headerBytes,
     keepAliveTimeout: 60_000,
-    connectionsCheckingInterval: 1_000,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
   };
   const listener: RequestListener = (request, response) => void answer(transport, request, response);
   const server =
     tls === undefined
-      ? createServer(limits, listener)
-      : createTlsServer({ ...limits, key: tls.key, cert: tls.certificate }, listener);
+      ? createServer(options, listener)
+      : createTlsServer({ ...options, key: tls.key, cert: tls.certificate }, listener);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.setNoDelay(true);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
-    else socket.destroy();
-  });
+  server.on('clientError', refuseConnection);
   await listen(server, host, port);
   const dropConnections = (): void => {
     for (const socket of sockets) socket.destroy();
@@ -65,6 +79,17 @@ export async function serveHttp(transport: Transport, host: string, port: number
       await closed;
     },
   };
+}
+
+/** In the words of Go's server; who was too slow is not answered at all. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const head = `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n`;
+  socket.end(`${head}${status}`);
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
@@ -84,18 +109,19 @@ async function answer(transport: Transport, request: IncomingMessage, response: 
   response.once('close', () => gone.abort());
   try {
     const body = await readBody(request);
+    if (body === 'tooLarge') {
+      await refuseBody(request, response);
+      return;
+    }
     const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-    const result =
-      body === 'tooLarge'
-        ? refusal()
-        : await transport({
-            method: request.method ?? 'GET',
-            path,
-            query: new URLSearchParams(query),
-            headers: flatHeaders(request),
-            body,
-            signal: gone.signal,
-          });
+    const result = await transport({
+      method: request.method ?? 'GET',
+      path,
+      query: new URLSearchParams(query),
+      headers: flatHeaders(request),
+      body,
+      signal: gone.signal,
+    });
     await send(response, result, request.method === 'HEAD');
   } catch (error) {
     // The client is gone, or the server plays a broken connection: either way there is nobody to tell.
@@ -103,16 +129,31 @@ async function answer(transport: Transport, request: IncomingMessage, response: 
   }
 }
 
-function refusal(): ApiResponse {
-  const { status } = tooLarge(bodyBytesMax);
-  const headers = { 'content-type': 'application/json', connection: 'close' };
-  return { status: status.code, headers, body: JSON.stringify(status) };
+/** Whoever is cut off while sending may never read the answer: the rest is taken in for a while, and thrown away. */
+async function refuseBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const text = Buffer.from(`${JSON.stringify(tooLarge(bodyBytesMax).status)}\n`);
+  response.writeHead(413, {
+    'content-type': 'application/json',
+    'content-length': String(text.length),
+    connection: 'close',
+  });
+  response.write(text);
+  request.resume();
+  const ended = new AbortController();
+  await Promise.race([
+    once(request, 'end', { signal: ended.signal }).catch(() => undefined),
+    once(request, 'close', { signal: ended.signal }).catch(() => undefined),
+    sleep(lingerMs, undefined, { signal: ended.signal }).catch(() => undefined),
+  ]);
+  ended.abort();
+  response.end();
+  request.socket.destroySoon();
 }
 
 async function readBody(request: IncomingMessage): Promise<Uint8Array | undefined | 'tooLarge'> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
+  for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += piece.length;
     if (bytes > bodyBytesMax) return 'tooLarge';
     pieces.push(piece);
