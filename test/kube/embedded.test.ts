@@ -8,6 +8,8 @@ import { type Delta, Informer } from '../../src/kube/informer.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import { isNewer } from '../../src/kube/store.ts';
 
+/** The test's own time limit is the one that counts. */
+const patience = { timeout: 25_000 };
 const namespace = 'builds';
 const pods = { resource: 'pods', namespace };
 
@@ -82,7 +84,7 @@ test('each fault of the API server is survived, with no state out of order and n
     .poll(async () => {
       const { items } = await client.list<KubeObject>(pods);
       return informer.health.state === 'live' && state(items) === state(informer.list());
-    })
+    }, patience)
     .toBe(true);
   const newest = new Map<string, string>();
   for (const { object } of deltas) {
@@ -105,12 +107,12 @@ test('pods and Events take one watch each, seen by the server, and stop closes b
   for (const informer of informers) informer.start();
   await Promise.all(informers.map((informer) => informer.synced()));
   for (let index = 0; index < 5; index++) await client.create(pods, aPod(`pod-${index}`));
-  await expect.poll(() => informers[1]?.list().length ?? 0).toBeGreaterThan(5);
+  await expect.poll(() => informers[1]?.list().length ?? 0, patience).toBeGreaterThan(5);
   const open = (): string[] =>
     cluster.requests.find({ verb: 'watch', userAgent: 'podwright/', open: true }).map(({ resource }) => resource);
   expect(open().sort()).toEqual(['events', 'pods']);
   await Promise.all(informers.map((informer) => informer.stop()));
-  await expect.poll(open).toEqual([]);
+  await expect.poll(open, patience).toEqual([]);
 });
 
 test('the administrator of an embedded cluster misses no right', async () => {
