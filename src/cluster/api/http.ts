@@ -26,6 +26,9 @@ export interface HttpLimits {
 
 const defaultLimits: HttpLimits = { headersMs: 10_000, requestMs: 30_000, headerBytes: 64 * 1024 };
 
+/** A client that is refused while it still sends is listened to for so long, that it may read why. */
+const lingerMs = 500;
+
 export interface HttpOptions {
   readonly host: string;
   /** 0 takes a free one. */
