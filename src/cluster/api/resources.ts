@@ -4,6 +4,7 @@ import { configMapStrategy, secretStrategy } from './data.ts';
 import { eventFields, eventStrategy, groupedEventFields, toCoreEvent, toGroupedEvent } from './events.ts';
 import * as kinds from './kinds.ts';
 import { metadataErrors } from './names.ts';
+import { podKind } from './pods/kind.ts';
 import { podFields, podStrategy } from './pods/strategy.ts';
 import type { ObjectSchema } from './schema.ts';
 import type { SelectableFields } from './selectors.ts';
@@ -66,7 +67,7 @@ export const definitions: readonly ResourceDefinition[] = [
   define({
     resource: 'pods',
     kind: 'Pod',
-    schema: kinds.pod,
+    schema: podKind,
     shortNames: ['po'],
     categories: ['all'],
     subresources: ['status', 'log', 'binding', 'eviction'],
