@@ -84,15 +84,22 @@ export async function serveHttp(
   };
 }
 
+/** The parser tells of the same fault again with each further piece. */
+const refused = new WeakSet<Duplex>();
+
 /** In the words of Go's server; who was too slow is not answered at all. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (refused.has(socket)) return;
+  refused.add(socket);
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || !socket.writable) {
     socket.destroy();
     return;
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
   const head = `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n`;
-  socket.end(`${head}${status}`);
+  socket.write(`${head}${status}`);
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
