@@ -191,8 +191,9 @@ describe('ends', () => {
 
   test('SIGKILL when the grace is over', async () => {
     const cluster = await start();
-    await send(cluster, 'POST', pods, aPod('p', { containers: [sh('trap "" TERM; while :; do sleep 0.1; done')] }));
-    await until(cluster, (pod) => pod.status.phase === 'Running');
+    const script = 'trap "" TERM; echo deaf; while :; do sleep 0.1; done';
+    await send(cluster, 'POST', pods, aPod('p', { containers: [sh(script)] }));
+    await expect.poll(async () => send(cluster, 'GET', `${pods}/p/log`), { timeout: 5_000 }).toBe('deaf\n');
     await send(cluster, 'DELETE', `${pods}/p`, { gracePeriodSeconds: 1 });
     const pod = await until(cluster, (one) => ended(one) !== undefined);
     expect(ended(pod)).toMatchObject({ exitCode: 137, reason: 'Error' });
