@@ -5,7 +5,8 @@ export const kubeConfig = process.env['KUBECONFIG'];
 
 /**
  * Put on the node by kubelab. Nobody may pull them under another name: from Kubernetes 1.35 on the kubelet then wants to
- * check the rights to them, and a name that no registry serves cannot be checked.
+ * check the rights to them, and a name that no registry serves cannot be checked. Nor may anybody pull `hang/…`: a
+ * kubelet pulls one image at a time, so all pods of the node wait with it.
  */
 export const images = {
   base: 'lab.local/base:1',
