@@ -55,10 +55,16 @@ function ask({ method, path: where, contentType, accept, body }: RawRequest): Pr
       ...(accept && { accept }),
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     };
-    const request = send(`${server}${where}`, { method, headers, rejectUnauthorized: false }, async (response) => {
+    const request = send(`${server}${where}`, { method, headers, rejectUnauthorized: false }, (response) => {
       let text = '';
-      for await (const piece of response) text += String(piece);
-      resolve({ status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', text });
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => {
+        text += piece;
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', text });
+      });
     });
     request.on('error', reject);
     request.end(body);
