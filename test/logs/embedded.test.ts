@@ -44,8 +44,6 @@ test('20,000 lines come all, once and in order, while connections are dropped', 
       },
     },
   );
-  const dropping = setInterval(() => cluster.dropConnections(), 250);
-  onTestFinished(() => clearInterval(dropping));
   const lines: string[] = [];
   for await (const { text, gap } of followLog({
     client,
@@ -64,9 +62,11 @@ test('20,000 lines come all, once and in order, while connections are dropped', 
       which: () => 'current',
     },
   })) {
+    // The first line comes long before the last: this connection is cut for certain, later ones mostly.
+    if (lines.length % 4_000 === 0) cluster.dropConnections();
     lines.push(gap === undefined ? text : `<gap ${gap.message}>`);
   }
   expect(lines).toHaveLength(20_000);
   expect(lines.findIndex((line, index) => line !== String(index + 1))).toBe(-1);
-  expect(cluster.requests.count({ subresource: 'log' })).toBeGreaterThan(3);
+  expect(cluster.requests.count({ subresource: 'log' })).toBeGreaterThan(2);
 });
