@@ -16,10 +16,10 @@ export async function packFolder(folder: string, archive: string): Promise<numbe
   return files.length;
 }
 
-/** Puts the files of an archive into a folder, which is made. */
+/** Puts the files of an archive, compressed or not, into a folder, which is made. */
 export async function unpackInto(archive: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  await runTool('tar', ['-xzf', archive, '-C', folder], '');
+  await runTool('tar', ['-xf', archive, '-C', folder], '');
 }
 
 /** Relative paths, sorted. */

@@ -117,7 +117,7 @@ class ThroughExec implements Workspace {
   }
 
   async #collect(runtime: Runtime, build: Build, step: PlannedStep): Promise<void> {
-    const packed = join(this.#state.folder, `artifacts-${step.number}.tar.gz`);
+    const packed = join(this.#state.folder, `artifacts-${step.number}.tar`);
     const output = createWriteStream(packed);
     try {
       await this.#run(runtime, build, packScript(step.artifacts), { output }, AbortSignal.timeout(collectMs));
@@ -188,7 +188,7 @@ class SharedDisk implements Workspace {
   }
 
   #packed(step: PlannedStep): string {
-    return join(this.#state.folder, `artifacts-${step.number}.tar.gz`);
+    return join(this.#state.folder, `artifacts-${step.number}.tar`);
   }
 }
 
@@ -199,7 +199,7 @@ function artifactsName(step: PlannedStep): string {
 /** Patterns are the shell's; one that matches nothing is left out. */
 function packScript(patterns: readonly string[]): string {
   const quotedPatterns = patterns.map((pattern) => pattern.replace(/[^\w./*?[\]-]/g, '\\$&')).join(' ');
-  return `set --; for file in ${quotedPatterns}; do if [ -e "$file" ]; then set -- "$@" "$file"; fi; done; [ $# -eq 0 ] || tar -czf - "$@"`;
+  return `set --; for file in ${quotedPatterns}; do if [ -e "$file" ]; then set -- "$@" "$file"; fi; done; [ $# -eq 0 ] || tar -cf - "$@"`;
 }
 
 async function runToEnd(runtime: Runtime, build: Build, name: string, image: string): Promise<void> {
