@@ -49,6 +49,8 @@ export class FrontDoor {
     };
     this.#streams.add(end);
     request.signal.addEventListener('abort', end, { once: true });
+    // The client may have gone away before there was an answer.
+    if (request.signal.aborted) end();
     return { ...response, body: guarded(pieces, ended, end) };
   }
 }
