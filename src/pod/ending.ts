@@ -41,10 +41,11 @@ export function isTerminal(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
-/** Whether an end at `finishedAt` (server's clock) is the pod's doing. */
-export function isByEnding(ending: Ending | null, finishedAt: number | null): boolean {
+/** Whether an end at `finishedAt` (node's clock, `behindMs` behind the server's or more) is the pod's doing. */
+export function isByEnding(ending: Ending | null, finishedAt: number | null, behindMs = 0): boolean {
   if (ending === null || ending.isOnlyForUnended) return false;
-  const isBefore = ending.beganAt !== null && finishedAt !== null && finishedAt + clockDifferenceMs <= ending.beganAt;
+  const marginMs = clockDifferenceMs + behindMs;
+  const isBefore = ending.beganAt !== null && finishedAt !== null && finishedAt + marginMs <= ending.beganAt;
   return !isBefore;
 }
 

@@ -48,6 +48,8 @@ export interface ContainerFacts {
   readonly placeholderGeneration: number | null;
   /** The placeholder had ended when the step was asked for. */
   readonly isPlaceholderLost: boolean;
+  /** The placeholder still ran in an object whose spec had the step's image: whenever it ended, the switch came first. */
+  readonly wasAliveAtSwitch: boolean;
   readonly placeholderIDs: readonly string[];
   readonly ownIDs: readonly string[];
   readonly waitingReason: string | null;
@@ -101,6 +103,7 @@ function initialContainerFacts(name: string): ContainerFacts {
     isOwnFromStart: false,
     placeholderGeneration: null,
     isPlaceholderLost: false,
+    wasAliveAtSwitch: false,
     placeholderIDs: [],
     ownIDs: [],
     waitingReason: null,
@@ -112,6 +115,23 @@ function initialContainerFacts(name: string): ContainerFacts {
 export function withContainer(facts: PodFacts, container: ContainerFacts): PodFacts {
   if (facts.containers.get(container.name) === container) return facts;
   return { ...facts, containers: new Map(facts.containers).set(container.name, container) };
+}
+
+/**
+ * By how much the node's clock is at least behind the server's, in milliseconds: nothing on a node is older than its
+ * pod. 0 for a clock that is right or ahead.
+ */
+export function nodeBehindMs({ metadata, status }: Pod): number {
+  const created = timeOf(metadata.creationTimestamp);
+  if (created === null) return 0;
+  const starts = [
+    status?.startTime,
+    ...(status?.containerStatuses ?? []).flatMap(({ state, lastState }) =>
+      [state?.running, state?.terminated, lastState?.terminated].map((run) => run?.startedAt),
+    ),
+  ].map(timeOf);
+  // The runtime tells the beginning of time for what never started.
+  return Math.max(0, ...starts.flatMap((start) => (start === null || start === 0 ? [] : [created - start])));
 }
 
 /** Milliseconds of an RFC 3339 time; null when there is none or it is none. */

@@ -4,7 +4,7 @@ import type { ContainerMessage, ContainerTerminated, Source } from '../../machin
 import type { Cause } from '../../machines/outcome.ts';
 import { entryCodes, readEntryReport } from '../image/placeholder.ts';
 import { type Ending, failedInit, isByEnding, isNodeSilent, isSidecar, isTerminal } from './ending.ts';
-import { type ContainerFacts, type PodFacts, timeOf } from './facts.ts';
+import { type ContainerFacts, nodeBehindMs, type PodFacts, timeOf } from './facts.ts';
 import { containerIDOf, type Identity, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
 import { classifyPullFailure, isPermanent } from './pull-failure.ts';
 import { pullFailedMessage, withPullSign } from './pull-sign.ts';
@@ -135,7 +135,8 @@ function isPlaceholderLost(look: Look, container: ContainerFacts, terminated: Co
   const finishedAt = timeOf(terminated.finishedAt);
   const { clockOffsetMs } = look.facts;
   if (finishedAt === null || clockOffsetMs === null || container.requestedAt === null) return false;
-  return finishedAt + requestMarginMs <= container.requestedAt + clockOffsetMs;
+  const marginMs = requestMarginMs + nodeBehindMs(look.pod);
+  return !container.wasAliveAtSwitch && finishedAt + marginMs <= container.requestedAt + clockOffsetMs;
 }
 
 /** Whole seconds in the status, and the request's latency. */
@@ -222,7 +223,7 @@ function judgeNode({ facts, pod, at, source }: Look, container: ContainerFacts):
 function ended(look: Look, status: ContainerStatus, end: ContainerStateTerminated): ContainerTerminated {
   const isInvented = inventedEnds.has(end.reason ?? '');
   const finishedAt = end.finishedAt ?? null;
-  const byPod = isByEnding(look.ending, timeOf(finishedAt)) ? look.ending : null;
+  const byPod = isByEnding(look.ending, timeOf(finishedAt), nodeBehindMs(look.pod)) ? look.ending : null;
   return {
     type: 'container.terminated',
     at: look.at,

@@ -66,7 +66,7 @@ function isNews(facts: PodFacts, pod: Pod): boolean {
 }
 
 /** Versions are decimal and grow (KEP-5504); where one is not, only a repetition can be told. */
-function isNewer(version: string, than: string): boolean {
+export function isNewer(version: string, than: string): boolean {
   const decimal = /^\d+$/;
   if (!decimal.test(version) || !decimal.test(than)) return version !== than;
   return version.length === than.length ? version > than : version.length > than.length;
@@ -98,6 +98,7 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   // Before a request everything is taken for the placeholder, unless its image says that somebody else has asked.
   const isPlaceholder = identity === 'placeholder' && (hasPlaceholder || next.requestedAt !== null);
   if (!isPlaceholder) return withContainer(facts, next);
+  if (!hasPlaceholder && status.state?.running !== undefined) next = { ...next, wasAliveAtSwitch: true };
   if (!next.placeholderIDs.includes(id)) next = { ...next, placeholderIDs: [...next.placeholderIDs, id] };
   const imageID = status.imageID;
   const known = withContainer(facts, next);

@@ -2,7 +2,8 @@
  * Assembling: from a spec to a pod in which every container waits for its step.
  *
  * Its Secret and ConfigMaps come first and get the pod as their owner afterwards; the other way round the containers
- * would fail for want of them. What cannot start is told with its cause: rejected, lost, not scheduled, the placeholder not to be had.
+ * would fail for want of them. What cannot start is told with its cause: rejected, lost, not scheduled, the placeholder
+ * not to be had.
  */
 import { randomUUID } from 'node:crypto';
 import type { Phase } from '../../machines/outcome.ts';
@@ -18,7 +19,7 @@ import type { AssembleOptions } from './contract.ts';
 import type { Core } from './core.ts';
 import { createPod } from './create-pod.ts';
 import type { RequestedBefore } from './feed.ts';
-import { lookAfresh } from './look.ts';
+import { look } from './look.ts';
 import { PlaceholderCheck, type PlaceholderTrouble } from './placeholder-trouble.ts';
 import { type BuildRecord, stopped } from './record.ts';
 import { deletePod } from './remove.ts';
@@ -124,7 +125,7 @@ async function untilWaiting(core: Core, record: BuildRecord): Promise<void> {
       phase = 'start';
       done = await wait(() => isWaiting(record), startMs);
     }
-    if (done === undefined) await lookAfresh(core, record);
+    if (done === undefined) await look(core, record);
   } finally {
     endRechecks();
   }

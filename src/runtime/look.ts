@@ -6,15 +6,9 @@ import type { Core } from './core.ts';
 import type { BuildRecord } from './record.ts';
 
 /**
- * Tells the build what the API server has now, unless the watch is live and so knows it already. Never rejects: when
- * the server cannot be asked, what is known stays.
+ * Tells the build what the API server has now: a watch that counts as live may have gone silent a moment ago. Never
+ * rejects: when the server cannot be asked, what is known stays.
  */
-export async function lookAfresh(core: Core, record: BuildRecord): Promise<void> {
-  if (core.watches.health.pods.state === 'live') return;
-  await look(core, record);
-}
-
-/** The same without asking the watch. */
 export async function look(core: Core, record: BuildRecord): Promise<void> {
   const { uid, pod: last, handle } = record;
   if (uid === undefined || last === undefined || record.gone) return;

@@ -6,6 +6,8 @@
  */
 import { PodwrightError } from '../errors.ts';
 import type { PlannedContainer } from '../pod/plan.ts';
+import { trimPod } from '../pod/trim.ts';
+import type { Pod } from '../pod/types.ts';
 import type { Core } from './core.ts';
 import { look, readPod } from './look.ts';
 import type { BuildRecord } from './record.ts';
@@ -56,8 +58,11 @@ async function open(core: Core, record: BuildRecord, container: PlannedContainer
     restartCount: found.restartCount,
   });
   const path = { resource: 'pods', namespace: core.namespace, name: record.handle.podName };
+  record.asked.add(containerName);
   try {
-    await core.client.patch(path, patch, { type: 'strategic' });
+    const pod = trimPod(await core.client.patch<Pod>(path, patch, { type: 'strategic' }));
+    // Shows that the placeholder still ran, which the watch may skip.
+    if (record.uid === uid) record.observe(pod);
   } catch (error) {
     if (!(await isAnswered(core, record, container, error))) throw error;
   }

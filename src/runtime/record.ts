@@ -13,6 +13,7 @@ import type { Logger } from '../logger.ts';
 import type { AttachmentName } from '../pod/attachments.ts';
 import type { BuildSpec, PhaseTimeouts } from '../pod/build-spec.ts';
 import { defaultTimeouts } from '../pod/build-spec.ts';
+import { isNewer } from '../pod/observe-pod.ts';
 import type { BuildPlan, PlannedContainer } from '../pod/plan.ts';
 import type { StartStrategy } from '../pod/start-strategy.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
@@ -51,6 +52,8 @@ export class BuildRecord implements PodListener {
   assembly: Promise<void> | undefined;
   removal: Promise<RemovalReport> | undefined;
   readonly openings = new Map<string, Promise<void>>();
+  /** Containers whose step was asked for on the cluster, by this worker or an earlier one. */
+  readonly asked = new Set<string>();
   /** The last of the pod that was seen; undefined before, and after it is gone. */
   pod: Pod | undefined;
   uid: string | undefined;
@@ -195,8 +198,10 @@ export class BuildRecord implements PodListener {
     this.waiters.check();
   }
 
+  /** What is not newer than the last one tells nothing: answers to requests and frames of the watch overtake each other. */
   observe(pod: Pod): void {
     if (this.gone) return;
+    if (this.pod !== undefined && !isNewer(pod.metadata.resourceVersion, this.pod.metadata.resourceVersion)) return;
     this.pod = pod;
     this.#seen({ what: 'pod', pod });
     this.#actors.observePod(pod);
@@ -233,6 +238,7 @@ export class BuildRecord implements PodListener {
   requestedEarlier(container: PlannedContainer): void {
     this.#seen({ what: 'request', container: container.name });
     this.openings.set(container.containerName, Promise.resolve());
+    this.asked.add(container.containerName);
     this.#limits.requested(container);
     const { state } = this.#actors.container(container.containerName);
     this.#limits.changed(container, state);

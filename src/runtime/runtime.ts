@@ -39,7 +39,7 @@ import type {
   TailOptions,
 } from './contract.ts';
 import type { Core } from './core.ts';
-import { lookAfresh } from './look.ts';
+import { look } from './look.ts';
 import { openStep, untilDecidable } from './open-step.ts';
 import { listOrphans, removeOrphan } from './orphans.ts';
 import { BuildRecord, stopped } from './record.ts';
@@ -280,7 +280,7 @@ class PodRuntime implements Runtime {
       actors: { ...(grace === undefined ? {} : { grace }), ...(inspect === undefined ? {} : { inspect }) },
       onChange: (build, change) => this.#tell({ kind: 'state', build, change }),
       onSeen: (build, seen) => this.#tell({ kind: 'seen', build, seen }),
-      look: () => lookAfresh(this.#core, record),
+      look: () => look(this.#core, record),
     });
     this.#live.set(record.handle.id, record);
     this.#records.set(record.handle, record);

@@ -1,6 +1,8 @@
 /** The log of one step: what the follower must be told by the pod's status, put together. */
+import type { Cause, Outcome } from '../../machines/outcome.ts';
 import { followLog, type LogInstance, type LogLine, type LogSource } from '../logs/follow.ts';
 import type { PlannedContainer } from '../pod/plan.ts';
+import { failedPullReasons, pullBackOffReason } from '../pod/reasons.ts';
 import type { ContainerStatus, Pod } from '../pod/types.ts';
 import type { ContainerSnapshotView } from './actors.ts';
 import type { TailOptions } from './contract.ts';
@@ -36,6 +38,8 @@ export function logSource(record: BuildRecord, container: PlannedContainer): Log
     view: () => record.actors.container(containerName),
     pod: () => record.pod,
     isGone: () => record.gone,
+    willNotBegin: () => record.assemblyFailure !== undefined,
+    wasAskedFor: () => record.asked.has(containerName),
   });
 }
 
@@ -47,15 +51,22 @@ export interface LogSubject {
   readonly view: () => Pick<ContainerSnapshotView, 'containerID' | 'outcome'>;
   readonly pod: () => Pod | undefined;
   readonly isGone: () => boolean;
+  /** The build could not be assembled: no step of it will ever be asked for. */
+  readonly willNotBegin?: () => boolean;
+  /** Whether the step may have run unseen. Default: it may not. */
+  readonly wasAskedFor?: () => boolean;
 }
 
-export function logSourceOf({ containerName, waiters, view, pod, isGone }: LogSubject): LogSource {
+export function logSourceOf(subject: LogSubject): LogSource {
+  const { containerName, waiters, view, pod, isGone, willNotBegin, wasAskedFor } = subject;
   return {
     started: (signal) =>
-      waiters.until<LogInstance | null>(() => {
+      waiters.until<LogInstance | 'unseen' | null>(() => {
         const { containerID, outcome } = view();
         if (containerID !== null) return { containerID };
-        return outcome !== null || isGone() ? null : undefined;
+        if (outcome === null && !isGone()) return willNotBegin?.() === true ? null : undefined;
+        const isUnseen = wasAskedFor?.() === true && mayHaveRunUnseen(outcome) && !isPulling(pod(), containerName);
+        return isUnseen ? 'unseen' : null;
       }, signal),
     ended: async (signal) => {
       await waiters.until(() => {
@@ -70,6 +81,28 @@ export function logSourceOf({ containerName, waiters, view, pod, isGone }: LogSu
     },
   };
 }
+
+/** The pod ended before its kubelet told what had become of the step. */
+function mayHaveRunUnseen(outcome: Outcome | null): boolean {
+  return outcome?.outcome === 'terminated' && unseenCauses.has(outcome.cause);
+}
+
+/** As the last that was seen of it. */
+function isPulling(pod: Pod | undefined, containerName: string): boolean {
+  const status = pod?.status?.containerStatuses?.find(({ name }) => name === containerName);
+  const reason = status?.state?.waiting?.reason ?? '';
+  return failedPullReasons.has(reason) || reason === pullBackOffReason;
+}
+
+const unseenCauses: ReadonlySet<Cause> = new Set([
+  'evicted',
+  'preempted',
+  'deadlineExceeded',
+  'nodeLost',
+  'nodeShutdown',
+  'podDeleted',
+  'unknown',
+]);
 
 /** The kubelet serves the log of the instance in `state`, and with `previous` that of the one in `lastState`. */
 function whichLog(status: ContainerStatus | undefined, containerID: string): 'current' | 'previous' | 'gone' {

@@ -115,7 +115,8 @@ const table: readonly (readonly [Moment, Event, Results])[] = [
     'the signal of the call times out',
     { run: canceled('pull', 'timeout'), wait: canceled('pull', 'timeout'), tail: '' },
   ],
-  ['pulling', 'the pod is deleted by another', { run: podDeleted, wait: podDeleted, tail: '' }],
+  // Whether the step ran for a moment is known or not, depending on what its kubelet had told.
+  ['pulling', 'the pod is deleted by another', { run: podDeleted, wait: podDeleted }],
   ['pulling', 'the build is removed', { run: canceled('pull'), wait: canceled('pull'), tail: '' }],
   ['pulling', 'the runtime is closed', { run: stopped, wait: stopped, tail: stopped }],
 
