@@ -68,10 +68,10 @@ async function runPipeline(file: string, flags: RunFlags, terminal: Terminal): P
     const { runOnCluster } = await import('../run-on-cluster.ts');
     return exitCodeOfBuild(await runOnCluster({ file, compiled, flags, reporter, terminal }));
   } catch (error) {
-    reporter.close();
     if (!isPodwrightError(error)) throw error;
+    json?.fail(error, systemClock.now());
+    reporter.close();
     if (json === undefined) printError(terminal, error);
-    else json.fail(error, systemClock.now());
     return exitCodeOfError(error);
   } finally {
     reporter.close();
