@@ -13,7 +13,7 @@ import { onAbort } from './signals.ts';
 import { untilOr } from './until-or.ts';
 
 /** After a delete with grace 0 the API server drops the object at once, unless a finalizer holds it. */
-const forcedMs = 10_000;
+const longestForcedMs = 10_000;
 
 /**
  * The first call's removal is everybody's, whatever becomes of that call; a report that something stays lets the next
@@ -73,6 +73,7 @@ export async function deletePod(
   const uid = record.uid ?? (await findUid(core, record));
   if (uid === undefined || record.gone) return nothingToRemove;
   const { removeMs } = record.timeouts;
+  const forcedMs = removeMs > 0 ? Math.min(removeMs, longestForcedMs) : longestForcedMs;
   const grace = options.gracePeriodSeconds ?? record.spec.pod?.terminationGracePeriodSeconds;
   const first = await sendDelete(core, record, uid, grace);
   if (first.gone) return nothingToRemove;
@@ -132,16 +133,22 @@ async function isGone(core: Core, record: BuildRecord, uid: string, limitMs: num
 }
 
 async function describeLeftover(core: Core, record: BuildRecord, error: unknown): Promise<string> {
-  const what = `pod ${core.namespace}/${record.handle.podName}`;
+  const { namespace } = core;
+  const name = record.handle.podName;
+  const what = `pod ${namespace}/${name}`;
   if (error !== undefined) return `${what}: ${messageOf(error)}`;
   try {
-    const pod = await readPod(core, record.handle.podName);
-    const finalizers = (pod?.metadata as { readonly finalizers?: readonly string[] } | undefined)?.finalizers ?? [];
+    const { metadata } = await core.client.get<WithFinalizers>({ resource: 'pods', namespace, name });
+    const finalizers = metadata.finalizers ?? [];
     if (finalizers.length > 0) return `${what}: held by the finalizers ${finalizers.join(', ')}`;
-    return `${what}: still there ${forcedMs / 1000} s after it was deleted with grace 0`;
+    return `${what}: still there after it was deleted with grace 0`;
   } catch (failure) {
     return `${what}: ${messageOf(failure)}`;
   }
+}
+
+interface WithFinalizers {
+  readonly metadata: { readonly finalizers?: readonly string[] };
 }
 
 function messageOf(error: unknown): string {

@@ -306,6 +306,20 @@ it('a pod that was lost before it started is made again by option, once', async 
   await runtime.removeBuild(build);
 });
 
+it('a pod that a finalizer holds is reported with its finalizer, and is gone once that is', {
+  timeout: 40_000,
+}, async () => {
+  const build = await runtime.setupBuild({ ...spec(step('a', 'true')), timeouts: { removeMs: 300 } });
+  await runtime.assembleBuild(build);
+  const path = { resource: 'pods', namespace, name: build.podName };
+  await stand.admin.patch(path, { metadata: { finalizers: ['example.com/hold'] } }, { type: 'merge' });
+  const report = await runtime.removeBuild(build);
+  expect(report).toMatchObject({ gone: false, forced: true });
+  expect(report.remaining).toEqual([`pod ${namespace}/${build.podName}: held by the finalizers example.com/hold`]);
+  await stand.admin.patch(path, { metadata: { finalizers: null } }, { type: 'merge' });
+  expect(await runtime.removeBuild(build)).toMatchObject({ gone: true });
+});
+
 it('what cannot be removed is reported, and the next call tries again', async () => {
   const build = await assembled(runtime, step('a', 'true'));
   const client = clientWith({
