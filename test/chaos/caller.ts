@@ -1,5 +1,5 @@
 /** An executor as users write them: takes a build through all verbs, tries again what failed in passing, writes all down. */
-import { type Outcome, type SettledOutcome } from '../../machines/outcome.ts';
+import type { Outcome, SettledOutcome } from '../../machines/outcome.ts';
 import { type Clock, sleep } from '../../src/clock.ts';
 import { isPodwrightError, PodwrightError } from '../../src/errors.ts';
 import type { LogPosition } from '../../src/logs/follow.ts';
@@ -13,7 +13,7 @@ export interface StepReport {
   verdict: SettledOutcome | undefined;
   readonly lines: string[];
   position: LogPosition | undefined;
-  gaps: number;
+  readonly gaps: string[];
   /** Whether its log was read to an end. */
   isRead: boolean;
   /** Of a verb, where the contract has one. */
@@ -200,7 +200,7 @@ export class Caller {
       for await (const { text, gap, position } of shift.runtime.tailContainer(build, name, from)) {
         report.position = position;
         if (gap === undefined) report.lines.push(text);
-        else report.gaps += 1;
+        else report.gaps.push(`${gap.reason}: ${gap.message}`);
       }
     };
     try {
@@ -210,7 +210,7 @@ export class Caller {
       // Somebody removed the build meanwhile.
       if (!isPodwrightError(error, 'ERR_PODWRIGHT_STOPPED')) throw error;
       report.isRead = true;
-      report.gaps += 1;
+      report.gaps.push('stopped');
     }
   }
 
@@ -222,6 +222,7 @@ export class Caller {
         return;
       }
       this.report.doing = `remaining: ${remaining.join()}`;
+      if (await this.#isDead(shift)) throw new Died();
       await sleep(this.#options.clock, pauseMs);
     }
   }
@@ -276,7 +277,7 @@ function emptyReport(): StepReport {
     verdict: undefined,
     lines: [],
     position: undefined,
-    gaps: 0,
+    gaps: [],
     isRead: false,
     error: undefined,
   };

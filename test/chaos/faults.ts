@@ -28,7 +28,15 @@ const disturbing: readonly Draw[] = [
   ofRequest({ kind: 'resetAfter' }, 0.15),
   ...['create', 'patch', 'delete'].map((verb) => ofRequest({ kind: 'resetAfter' }, 0.5, { ...match, verb })),
   ...(
-    ['watchEnd', 'watchHang', 'watchCut', 'watchExpired', 'watchInternalError', 'watchMalformed', 'watchWrongKind'] as const
+    [
+      'watchEnd',
+      'watchHang',
+      'watchCut',
+      'watchExpired',
+      'watchInternalError',
+      'watchMalformed',
+      'watchWrongKind',
+    ] as const
   ).map((kind) => ofRequest({ kind }, 0.5)),
   ofRequest({ kind: 'logCut' }, 0.5, logs),
   ofRequest({ kind: 'logHang' }, 0.3, logs),

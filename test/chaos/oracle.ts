@@ -76,9 +76,12 @@ function judgeVerdict(
 ): string[] {
   const { verdict } = seen;
   if (report.assemblyError !== undefined || report.lost) return [];
+  // Its pod ended while nobody looked, and before it was asked for.
+  if (plan.harms && seen.error === 'ERR_PODWRIGHT_POD_LOST' && own.length === 0) return [];
   if (verdict === undefined) return [`no verdict (${seen.error ?? 'and no error'})`];
   const wrong = [...judgeProof(plan, report, step, verdict, own)];
-  const mustFit = isCalm(plan, report) && !mayBeTakenForPull(plan, verdict);
+  const isVague = mayBeTakenForPull(plan, verdict, own) || (verdict.outcome === 'canceled' && isSilent(plan));
+  const mustFit = isCalm(plan, report) && !isVague;
   if (mustFit && !fits(verdict, expectedOf(plan, step))) wrong.push('not what its script says');
   return wrong;
 }
@@ -96,8 +99,7 @@ function judgeProof(
   switch (verdict.outcome) {
     case 'terminated': {
       const { exitCode, cause } = verdict;
-      if (isSuccess(verdict) && (end?.by !== 'itself' || end.exitCode !== 0 || step.expected.outcome !== 'terminated'))
-        return ['a false success'];
+      if (isSuccess(verdict) && !isProven(end) && !mayBeStoppedUnseen(plan, end)) return ['a false success'];
       if (cause === 'completed' && !isSuccess(verdict)) return ['completed without success'];
       if (cause === 'startError') return step.life.startError === undefined ? ['a false start error'] : [];
       const ownCode = step.life.startError === undefined ? end?.exitCode : 128;
@@ -105,13 +107,15 @@ function judgeProof(
       return exitCode === null && !harms && report.acted === undefined ? ['no exit code'] : [];
     }
     case 'pullFailed': {
-      const isRefused = step.pulls.some(({ fails }) => fails !== undefined) || mayBeTakenForPull(plan, verdict);
+      const isRefused = step.pulls.some(({ fails }) => fails !== undefined) || mayBeTakenForPull(plan, verdict, own);
       const startedBefore = own.some(({ startedAt }) => startedAt < verdict.provenance.decidedAt);
       return [...(isRefused ? [] : ['no pull failed']), ...(startedBefore ? ['its image was there'] : [])];
     }
     case 'canceled': {
       if (verdict.reason === 'timeout') {
-        return step.expected.outcome === 'canceled' || harms ? [] : ['a time limit that did not run out'];
+        return step.expected.outcome === 'canceled' || harms || isSilent(plan)
+          ? []
+          : ['a time limit that did not run out'];
       }
       return report.acted === undefined || report.acted === 'deletePod' ? ['nobody canceled it'] : [];
     }
@@ -119,15 +123,36 @@ function judgeProof(
 }
 
 /**
- * A kubelet that stops between the end of the placeholder and the start of the step never starts it where nobody tries
+ * A kubelet that fails between the end of the placeholder and the start of the step never starts it where nobody tries
  * again, and tells nothing: that looks as a failed pull whose Events were lost.
  */
-function mayBeTakenForPull(plan: Plan, verdict: SettledOutcome): boolean {
-  const stopsKubelet = plan.faults.some(({ fault }) => kubeletStops.has(fault.kind));
-  return stopsKubelet && verdict.outcome === 'pullFailed' && verdict.class === 'unknown' && !verdict.retried;
+function mayBeTakenForPull(plan: Plan, verdict: SettledOutcome, own: readonly Run[]): boolean {
+  const isVague = verdict.outcome === 'pullFailed' && verdict.class === 'unknown' && !verdict.retried;
+  return isVague && own.length === 0 && (plan.harms || disturbsKubelet(plan));
 }
 
-const kubeletStops: ReadonlySet<string> = new Set(['restartKubelet', 'silenceNode', 'rebootNode']);
+function disturbsKubelet({ faults }: Plan): boolean {
+  return faults.some(({ fault, match }) => kubeletFaults.has(fault.kind) || match?.own === true);
+}
+
+const kubeletFaults: ReadonlySet<string> = new Set(['restartKubelet', 'silenceNode', 'restartApiServer']);
+
+/** What the kubelet does not tell, nobody knows: a run may have ended before its limit. */
+function isSilent({ faults }: Plan): boolean {
+  return faults.some(({ fault }) => fault.kind === 'restartKubelet' || fault.kind === 'silenceNode');
+}
+
+/**
+ * A sandbox that somebody kills takes its containers along politely, and one that then ends with 0 shows as one that
+ * ended by itself: Kubernetes tells them apart nowhere, and calls the pod Succeeded.
+ */
+function mayBeStoppedUnseen({ faults }: Plan, end: Run['end']): boolean {
+  return end?.by === 'request' && faults.some(({ fault }) => fault.kind === 'killSandboxes');
+}
+
+function isProven(end: Run['end']): boolean {
+  return end?.by === 'itself' && end.exitCode === 0;
+}
 
 /** A pull that fails once is over where nobody tries again. */
 function expectedOf({ placeholderCode, profile }: Plan, step: PlannedStep): Expected {
@@ -142,9 +167,7 @@ function fits(verdict: SettledOutcome, expected: Expected): boolean {
   switch (expected.outcome) {
     case 'terminated':
       return (
-        verdict.outcome === 'terminated' &&
-        verdict.exitCode === expected.exitCode &&
-        verdict.cause === expected.cause
+        verdict.outcome === 'terminated' && verdict.exitCode === expected.exitCode && verdict.cause === expected.cause
       );
     case 'pullFailed':
       // Its class may be told by Events alone, which may be lost.
@@ -167,11 +190,12 @@ function judgeLines(plan: Plan, report: BuildReport, seen: StepReport, own: read
     if (found !== at + 1) holes++;
     at = found;
   }
-  if (holes > 0 && seen.gaps === 0) return ['lines are missing in the middle and no gap is told'];
+  if (holes > 0 && seen.gaps.length === 0) return ['lines are missing in the middle and no gap is told'];
   if (report.lost || !seen.isRead || seen.verdict === undefined) return [];
   const isGivenUp = seen.verdict.outcome === 'canceled';
-  if (at !== written.length - 1 && seen.gaps === 0 && !isGivenUp) return ['lines are missing at the end and no gap is told'];
-  return seen.gaps > 0 && isCalm(plan, report) && !isGivenUp ? ['a gap without a cause'] : [];
+  if (at !== written.length - 1 && seen.gaps.length === 0 && !isGivenUp)
+    return ['lines are missing at the end and no gap is told'];
+  return seen.gaps.length > 0 && isCalm(plan, report) && !isGivenUp ? ['a gap without a cause'] : [];
 }
 
 function describe(step: PlannedStep, seen: StepReport, own: readonly Run[]): string {

@@ -51,8 +51,14 @@ const refused: readonly (readonly [PullFailureClass, string])[] = [
   ['notFound', `rpc error: code = NotFound desc = ${head} {image}: not found`],
   ['unauthorized', `${head} pulling from host {registry} failed with status code [manifests {tag}]: 401 Unauthorized`],
   ['denied', `${head} pulling from host {registry} failed with status code [manifests {tag}]: 403 Forbidden`],
-  ['rateLimited', `${head} pulling from host {registry} failed with status code [manifests {tag}]: 429 Too Many Requests`],
-  ['registryError', `${head} pulling from host {registry} failed with status code [manifests {tag}]: 503 Service Unavailable`],
+  [
+    'rateLimited',
+    `${head} pulling from host {registry} failed with status code [manifests {tag}]: 429 Too Many Requests`,
+  ],
+  [
+    'registryError',
+    `${head} pulling from host {registry} failed with status code [manifests {tag}]: 503 Service Unavailable`,
+  ],
   [
     'registryUnavailable',
     `${head} failed to do request: Head "https://{registry}/v2/{repository}/manifests/{tag}": dial tcp 192.0.2.9:443: connect: connection refused`,
@@ -104,7 +110,13 @@ const lives: readonly (readonly [weight: number, draw: (random: Random) => Omit<
   [5, (random) => killed(random)],
   [6, () => unstartable()],
   [14, (random) => unpullable(random)],
-  [6, (random) => ({ ...ends(random, random.integer(0, 1)), pulls: [{ takes: [20, 300], fails: flaky }, { takes: [50, 900] }] })],
+  [
+    6,
+    (random) => ({
+      ...ends(random, random.integer(0, 1)),
+      pulls: [{ takes: [20, 300], fails: flaky }, { takes: [50, 900] }],
+    }),
+  ],
   [6, (random) => ({ ...ends(random, random.integer(0, 1)), pulls: [{ takes: [5_000, 60_000] }] })],
   [4, (random) => endless(random)],
 ];
@@ -112,7 +124,11 @@ const lives: readonly (readonly [weight: number, draw: (random: Random) => Omit<
 function drawStep(random: Random, build: string, name: string): PlannedStep {
   const total = lives.reduce((sum, [weight]) => sum + weight, 0);
   let left = random.between(0, total);
-  const drawn = lives.find(([weight]) => (left -= weight) < 0) ?? lives[0];
+  const drawn =
+    lives.find(([weight]) => {
+      left -= weight;
+      return left < 0;
+    }) ?? lives[0];
   if (drawn === undefined) throw new Error('there are lives');
   return { name, image: `registry.example.com/${build}/${name}:1`, ...drawn[1](random) };
 }

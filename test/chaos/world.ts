@@ -20,7 +20,10 @@ const patienceMs = 3 * 3_600_000;
 /** For the garbage collector of the cluster, and for forced ends. */
 const cleaningMs = 60_000;
 
-export async function playWorld(seed: number): Promise<WorldResult> {
+export async function playWorld(
+  seed: number,
+  onStart?: (cluster: EmbeddedCluster, clock: VirtualClock) => void,
+): Promise<WorldResult> {
   const plan = drawPlan(seed);
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
   const runs = new Map<number, Run>();
@@ -38,6 +41,7 @@ export async function playWorld(seed: number): Promise<WorldResult> {
   });
   const wrong: string[] = [];
   let callers: readonly Caller[] = [];
+  onStart?.(cluster, clock);
   try {
     const worker = new Worker(cluster, clock, plan);
     callers = plan.builds.map((build) => new Caller(build, { worker, clock, deletePod: deleterOf(cluster) }));
@@ -45,7 +49,11 @@ export async function playWorld(seed: number): Promise<WorldResult> {
     let left = callers.length;
     for (const caller of callers) void caller.run().finally(() => left--);
     if (!(await passTimeUntil(clock, patienceMs, () => left === 0))) {
-      wrong.push(...callers.filter(({ report }) => !report.removed).map(({ report }) => `${report.plan.id} hangs: ${report.doing}`));
+      wrong.push(
+        ...callers
+          .filter(({ report }) => !report.removed)
+          .map(({ report }) => `${report.plan.id} hangs: ${report.doing}`),
+      );
     }
     cluster.faults.clear();
     await passTime(clock, cleaningMs);

@@ -110,7 +110,11 @@ class Exchange implements Dispatcher.DispatchController {
         const piece = await this.#unlessGone(pieces.next());
         if (piece.done === true) return;
         this.#handler.onResponseData?.(this, Buffer.from(piece.value));
-        if (this.paused) await new Promise<void>((resolve) => void (this.#resumed = resolve));
+        if (this.paused) {
+          await new Promise<void>((resolve) => {
+            this.#resumed = resolve;
+          });
+        }
       }
     } finally {
       await pieces.return?.();

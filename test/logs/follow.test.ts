@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '../../src/clock.ts';
-import type { LogLine } from '../../src/logs/follow.ts';
+import type { LogLine, LogSource } from '../../src/logs/follow.ts';
 import { all, status, until } from '../kube/api-server.ts';
 import { epoch, fastClock, type LogServer, second, startLogServer } from './log-server.ts';
 
@@ -414,6 +414,18 @@ test('a response that was left because of words of the kubelet is closed', async
   server.tellEnd();
   await done;
   expect(texts(got)).toEqual(['one']);
+});
+
+test('a container that may have run unseen has one gap for a log, and nothing is asked for', async () => {
+  const server = await startLogServer();
+  const source: LogSource = {
+    started: async () => 'unseen',
+    ended: async () => undefined,
+    which: () => 'gone',
+  };
+  const lines = await all(server.follow(systemClock, { source }));
+  expect(lines).toMatchObject([{ text: '', gap: { reason: 'unavailable', after: null, before: null } }]);
+  expect(server.api.requests).toEqual([]);
 });
 
 test('a source that fails to tell the end fails the follower', async () => {

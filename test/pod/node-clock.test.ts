@@ -1,0 +1,62 @@
+/** A node's clock may be wrong; nothing on it is older than its pod, which tells by how much it is behind. */
+import { expect, test } from 'vitest';
+import { nodeBehindMs } from '../../src/pod/facts.ts';
+import { placeholder, placeholderEnded, step, stepEnded, TestBuild } from '../helpers/build.ts';
+
+const behind = { state: { running: { startedAt: '2026-11-30T19:59:40Z' } } };
+
+function endedAt(build: TestBuild, ms: number, startedAt: string | null = null): ReturnType<typeof placeholderEnded> {
+  const terminated = { exitCode: 0, containerID: 'P-a', startedAt, finishedAt: build.time(ms) };
+  return placeholderEnded('P-a', 0, { state: { terminated } });
+}
+
+test('a placeholder that was seen to wait after the request ended by the switch, whatever its clock says', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.after(60_000);
+  build.request('a');
+  build.shows({ a: placeholder('P-a') });
+  build.shows({ a: endedAt(build, -30_000) });
+  expect(build.outcome('a')).toBeNull();
+  build.shows({ a: step('C-a') });
+  expect(build.outcome('a')).toMatchObject({ outcome: 'running' });
+});
+
+test('one that was not seen then is judged by a clock that is put right', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.shows({ a: placeholder('P-a', behind) });
+  build.after(60_000);
+  build.request('a');
+  build.shows({ a: endedAt(build, -18_000, '2026-11-30T19:59:40Z') });
+  expect(build.outcome('a')).toBeNull();
+});
+
+test('and one that ended long before the request is lost', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.after(60_000);
+  build.request('a');
+  build.shows({ a: endedAt(build, -30_000) });
+  expect(build.outcome('a')).toMatchObject({ exitCode: null, cause: 'placeholderLost' });
+});
+
+test('an end with 0 after the deletion began is no success on a node that is behind', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.request('a');
+  build.shows({ a: step('C-a', behind) }, { phase: 'Running' });
+  build.after(60_000);
+  const terminated = {
+    exitCode: 0,
+    containerID: 'C-a',
+    startedAt: '2026-11-30T19:59:40Z',
+    finishedAt: build.time(-15_000),
+  };
+  const ended = stepEnded('C-a', 0, undefined, { state: { terminated } });
+  build.shows({ a: ended }, { phase: 'Running', deleted: { at: 30_000, grace: 30 } });
+  expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'podDeleted' });
+});
+
+test('a container that never started says nothing of the clock', () => {
+  const build = new TestBuild({ containers: ['a'] });
+  const terminated = { exitCode: 128, containerID: 'C', startedAt: '1970-01-01T00:00:00Z', finishedAt: null };
+  expect(nodeBehindMs(build.pod({ a: step('C', { state: { terminated } }) }))).toBe(0);
+  expect(nodeBehindMs(build.pod({ a: step('C', behind) }))).toBe(20_000);
+});

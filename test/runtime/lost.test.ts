@@ -1,0 +1,80 @@
+/** What nobody can tell any more is told as such, and nobody waits for it. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { KubeClient } from '../../src/kube/client.ts';
+import type { ByteStream } from '../../src/kube/resource.ts';
+import { assembled, eventually, logOf, namespace, type Stand, spec, startStand, step } from './embedded.ts';
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await startStand();
+});
+afterAll(() => stand?.end());
+
+/** A client whose watches fall silent on demand and stay open, as behind a proxy that forgot them. */
+function silentClient(isSilent: () => boolean): KubeClient {
+  async function* muted(frames: ByteStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    for await (const frame of frames) {
+      if (isSilent()) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      yield frame;
+    }
+  }
+  const openWatch: KubeClient['openWatch'] = async (path, query, signal) =>
+    muted(await stand.admin.openWatch(path, query, signal), signal);
+  return new Proxy(stand.admin, {
+    get: (target, name) => {
+      if (name === 'openWatch') return openWatch;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+it('a limit is not decided on a watch that counts as live and is silent', async () => {
+  let isSilent = false;
+  const runtime = await stand.open({ client: silentClient(() => isSilent), owner: 'worker-silent' });
+  const build = await runtime.setupBuild({ ...spec(step('a', 'exit 4')), timeouts: { pullMs: 1_500 } });
+  await runtime.assembleBuild(build);
+  isSilent = true;
+  expect(await runtime.runContainer(build, 'a')).toMatchObject({ outcome: 'terminated', exitCode: 4 });
+  expect(runtime.health.pods.state).toBe('live');
+  await runtime.close();
+  await stand.admin.delete({ resource: 'pods', namespace, name: build.podName }, { gracePeriodSeconds: 0 });
+});
+
+it('the log of a build whose pod ended before it was assembled ends', async () => {
+  const first = await stand.open({ owner: 'worker-lost-pod' });
+  const build = await assembled(first, step('a', 'true'));
+  const { uid } = first.inspectBuild(build).pod;
+  await first.close();
+  stand.cluster.node.evict(uid ?? '', 'The node was low on resource: memory.');
+  const path = { resource: 'pods', namespace, name: build.podName };
+  await eventually(
+    async () => (await stand.admin.get<{ status: { phase: string } }>(path)).status.phase === 'Failed',
+    'the pod has failed',
+  );
+  const second = await stand.open({ owner: 'worker-lost-pod' });
+  const [adopted] = await second.adopt();
+  if (adopted === undefined) throw new Error('it was not adopted');
+  const log = logOf(second, adopted, 'a');
+  await expect(second.runContainer(adopted, 'a')).rejects.toMatchObject({ code: 'ERR_PODWRIGHT_POD_LOST' });
+  expect(await log).toEqual([]);
+  await second.removeBuild(adopted);
+});
+
+it('a step that may have run before its pod went unseen has a gap for a log', async () => {
+  let isSilent = false;
+  const runtime = await stand.open({ client: silentClient(() => isSilent), owner: 'worker-unseen' });
+  const build = await runtime.setupBuild({ ...spec(step('a', 'echo one')), timeouts: { pullMs: 1_500 } });
+  await runtime.assembleBuild(build);
+  isSilent = true;
+  const launched = runtime.runContainer(build, 'a');
+  const log = logOf(runtime, build, 'a');
+  await eventually(
+    () => stand.cluster.requests.count({ verb: 'patch', name: build.podName, userAgent: 'admin' }) > 0,
+    'the step is asked for',
+  );
+  await stand.admin.delete({ resource: 'pods', namespace, name: build.podName }, { gracePeriodSeconds: 0 });
+  expect(await launched).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'podDeleted' });
+  expect(await log).toEqual(['GAP unavailable the pod ended before it told whether the container ran']);
+  await runtime.close();
+});
