@@ -1,6 +1,6 @@
 /** Runs the command in this process: for what starts nothing and touches no cluster. */
 import { CommanderError } from 'commander';
-import { exitCodeOfError } from '../../src/cli/exit-codes.ts';
+import { exitCodeOfError, exitCodes } from '../../src/cli/exit-codes.ts';
 import { errorText } from '../../src/cli/output/errors.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { isPodwrightError } from '../../src/errors.ts';
@@ -21,7 +21,7 @@ export async function inProcess(...args: readonly string[]): Promise<Said> {
     await createProgram(terminal).parseAsync(args, { from: 'user' });
     code = Number(process.exitCode);
   } catch (error) {
-    if (error instanceof CommanderError) code = error.exitCode;
+    if (error instanceof CommanderError) code = error.exitCode === 0 ? 0 : exitCodes.usage;
     else if (isPodwrightError(error)) {
       terminal.err(errorText(error, terminal));
       code = exitCodeOfError(error);

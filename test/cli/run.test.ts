@@ -1,6 +1,7 @@
 // `podwright run` as a user runs it: the real binary, on the embedded cluster.
 import { afterAll, describe, expect, test } from 'vitest';
 import { startCluster } from '../../src/cluster/index.ts';
+import { inProcess } from './in-process.ts';
 import { Folder, jsonLines, podwright, start } from './podwright.ts';
 
 const folder = new Folder();
@@ -94,7 +95,7 @@ describe('a mistake of the user ends with 2, before anything is created', patien
     ['a placeholder without a code', ['run', 'x.yml', '--placeholder', 'a=b'], 'exit code'],
     ['a kubeconfig that is not there', ['run', 'examples/hello.yml', '--kubeconfig', '/no/such'], '/no/such'],
   ])('%s', async (_, args, message) => {
-    const { code, out, err } = await podwright(args);
+    const { code, out, err } = await inProcess(...args);
     expect(err).toContain(message);
     expect(out).toBe('');
     expect(code).toBe(2);
@@ -111,7 +112,7 @@ describe('a mistake of the user ends with 2, before anything is created', patien
 
   test('and as JSON when that was asked for', async () => {
     const file = folder.file('broken-json.yml', 'steps: 3\n');
-    const { code, out } = await podwright(['run', file, '--output', 'json']);
+    const { code, out } = await inProcess('run', file, '--output', 'json');
     expect(code).toBe(2);
     expect(jsonLines(out).at(-1)).toMatchObject({
       type: 'build.settled',
