@@ -2,15 +2,32 @@
  * Bodies in Kubernetes' protobuf form, as kubectl sends them for small built-in kinds: decoded to what their JSON would
  * be. Kinds that are not in the table are refused, as an unknown media type is.
  */
+import { assert } from '../../assert.ts';
 import type { JsonObject } from '../json.ts';
+import { coreMessages } from './protobuf-core.ts';
 import { badRequest, unsupportedMediaType } from './status.ts';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
 type Field =
-  | readonly [name: string, kind: 'string' | 'bytes' | 'int' | 'bool' | 'time' | 'intOrString']
-  | readonly [name: string, kind: 'strings' | 'textMap' | 'bytesMap']
-  | readonly [name: string, kind: 'message' | 'messages', message: Message];
+  | readonly [name: string, kind: (typeof plainKinds)[number]]
+  /** `int!` and `bool!` keep zero values, which Go writes for all that are no pointers. */
+  | readonly [name: string, kind: 'int' | 'int!' | 'bool' | 'bool!']
+  | readonly [name: string, kind: 'message' | 'messages' | 'inline', message: Message];
+
+const plainKinds = [
+  'string',
+  'bytes',
+  'time',
+  'microTime',
+  'intOrString',
+  'quantity',
+  'strings',
+  'ints',
+  'textMap',
+  'bytesMap',
+  'quantityMap',
+] as const;
 
 type Message = Readonly<Record<number, Field>>;
 
@@ -19,34 +36,32 @@ const ownerReference: Message = {
   3: ['name', 'string'],
   4: ['uid', 'string'],
   5: ['apiVersion', 'string'],
-  6: ['controller', 'bool'],
-  7: ['blockOwnerDeletion', 'bool'],
+  6: ['controller', 'bool!'],
+  7: ['blockOwnerDeletion', 'bool!'],
 };
 
-const metadata: Field = [
-  'metadata',
-  'message',
-  {
-    1: ['name', 'string'],
-    2: ['generateName', 'string'],
-    3: ['namespace', 'string'],
-    5: ['uid', 'string'],
-    6: ['resourceVersion', 'string'],
-    7: ['generation', 'int'],
-    8: ['creationTimestamp', 'time'],
-    9: ['deletionTimestamp', 'time'],
-    10: ['deletionGracePeriodSeconds', 'int'],
-    11: ['labels', 'textMap'],
-    12: ['annotations', 'textMap'],
-    13: ['ownerReferences', 'messages', ownerReference],
-    14: ['finalizers', 'strings'],
-  },
-];
+const objectMeta: Message = {
+  1: ['name', 'string'],
+  2: ['generateName', 'string'],
+  3: ['namespace', 'string'],
+  5: ['uid', 'string'],
+  6: ['resourceVersion', 'string'],
+  7: ['generation', 'int!'],
+  8: ['creationTimestamp', 'time'],
+  9: ['deletionTimestamp', 'time'],
+  10: ['deletionGracePeriodSeconds', 'int!'],
+  11: ['labels', 'textMap'],
+  12: ['annotations', 'textMap'],
+  13: ['ownerReferences', 'messages', ownerReference],
+  14: ['finalizers', 'strings'],
+};
+
+const metadata: Field = ['metadata', 'message', objectMeta];
 
 const deleteOptions: Message = {
-  1: ['gracePeriodSeconds', 'int'],
+  1: ['gracePeriodSeconds', 'int!'],
   2: ['preconditions', 'message', { 1: ['uid', 'string'], 2: ['resourceVersion', 'string'] }],
-  3: ['orphanDependents', 'bool'],
+  3: ['orphanDependents', 'bool!'],
   4: ['propagationPolicy', 'string'],
   5: ['dryRun', 'strings'],
 };
@@ -100,19 +115,50 @@ const review: Message = {
   ],
 };
 
-const labelSelector: Message = { 1: ['matchLabels', 'textMap'] };
+const labelSelector: Message = {
+  1: ['matchLabels', 'textMap'],
+  2: ['matchExpressions', 'messages', { 1: ['key', 'string'], 2: ['operator', 'string'], 3: ['values', 'strings'] }],
+};
+
+const coreForms = new Map<string, Message>();
+
+/** A message of the table of core/v1, which is read when it is first asked for. */
+function coreForm(name: string): Message {
+  const known = coreForms.get(name);
+  if (known !== undefined) return known;
+  if (name === 'ObjectMeta') return objectMeta;
+  if (name === 'LabelSelector') return labelSelector;
+  const text = coreMessages[name];
+  assert(text !== undefined, `the message ${name} is in the table`);
+  const form: Record<number, Field> = {};
+  // Before its fields: a message may hold itself.
+  coreForms.set(name, form);
+  for (const field of text.split(', ')) {
+    const [number = '', label = '', kind = ''] = field.split(' ');
+    form[Number(number)] = label.startsWith('~') ? ['', 'inline', coreForm(label.slice(1))] : coreField(label, kind);
+  }
+  return form;
+}
+
+function coreField(name: string, kind: string): Field {
+  if (kind === 'string!') return [name, 'string'];
+  if (kind === 'int' || kind === 'int!' || kind === 'bool' || kind === 'bool!') return [name, kind];
+  const plain = plainKinds.find((one) => one === kind);
+  if (plain !== undefined) return [name, plain];
+  return kind.startsWith('[]') ? [name, 'messages', coreForm(kind.slice(2))] : [name, 'message', coreForm(kind)];
+}
 
 const kinds: Readonly<Record<string, Message>> = {
-  ConfigMap: { 1: metadata, 2: ['data', 'textMap'], 3: ['binaryData', 'bytesMap'], 4: ['immutable', 'bool'] },
+  ConfigMap: { 1: metadata, 2: ['data', 'textMap'], 3: ['binaryData', 'bytesMap'], 4: ['immutable', 'bool!'] },
   Secret: {
     1: metadata,
     2: ['data', 'bytesMap'],
     3: ['type', 'string'],
     4: ['stringData', 'textMap'],
-    5: ['immutable', 'bool'],
+    5: ['immutable', 'bool!'],
   },
   Namespace: { 1: metadata, 2: ['spec', 'message', { 1: ['finalizers', 'strings'] }] },
-  ServiceAccount: { 1: metadata, 4: ['automountServiceAccountToken', 'bool'] },
+  ServiceAccount: { 1: metadata, 4: ['automountServiceAccountToken', 'bool!'] },
   Role: role,
   ClusterRole: role,
   RoleBinding: roleBinding,
@@ -136,6 +182,8 @@ const kinds: Readonly<Record<string, Message>> = {
   },
 };
 
+const coreKinds = ['Pod', 'Event', 'Binding'];
+
 /** `k8s` and a zero byte stand before the envelope. */
 const magic = [0x6b, 0x38, 0x73, 0x00];
 
@@ -154,7 +202,7 @@ export function decodeProtobuf(body: Uint8Array, accepted: readonly string[]): J
       raw?: string;
     };
     const { apiVersion = '', kind = '' } = outer.type ?? {};
-    const form = kinds[kind];
+    const form = kinds[kind] ?? (coreKinds.includes(kind) && apiVersion === 'v1' ? coreForm(kind) : undefined);
     if (form === undefined) throw unsupportedMediaType(accepted);
     return { kind, apiVersion, ...readMessage(Buffer.from(outer.raw ?? '', 'base64'), form) };
   } catch (error) {
@@ -171,11 +219,21 @@ function readMessage(bytes: Uint8Array, form: Message): JsonObject {
     const field = form[Math.floor(tag / 8)];
     const wire = tag % 8;
     if (field === undefined) reader.skip(wire);
-    else if (wire === 0) result[field[0]] = field[1] === 'bool' ? reader.varint() !== 0 : reader.varint();
+    else if (wire === 0) setNumber(result, field, reader.varint());
     else if (wire === 2) setField(result, field, reader.bytes());
     else throw new RangeError(`wire type ${wire} of field ${field[0]}`);
   }
   return result;
+}
+
+function setNumber(result: JsonObject, [name, kind]: Field, value: number): void {
+  if (kind === 'bool' || kind === 'bool!') {
+    if (value !== 0 || kind === 'bool!') result[name] = value !== 0;
+  } else if (kind === 'ints') {
+    result[name] = [...(Array.isArray(result[name]) ? result[name] : []), value];
+  } else if (kind === 'int' || kind === 'int!') {
+    if (value !== 0 || kind === 'int!') result[name] = value;
+  } else throw new RangeError(`field ${name} is a number`);
 }
 
 function setField(result: JsonObject, field: Field, bytes: Uint8Array): void {
@@ -196,12 +254,21 @@ function setField(result: JsonObject, field: Field, bytes: Uint8Array): void {
     case 'time':
       if (bytes.length > 0) result[name] = readTime(bytes);
       return;
+    case 'microTime':
+      if (bytes.length > 0) result[name] = readTime(bytes, 6);
+      return;
     case 'intOrString':
       result[name] = readIntOrString(bytes);
       return;
+    case 'quantity':
+      result[name] = readQuantity(bytes);
+      return;
+    case 'ints':
+      throw new RangeError(`field ${name} is packed`);
     case 'textMap':
-    case 'bytesMap': {
-      const entry = readMessage(bytes, { 1: ['key', 'string'], 2: ['value', kind === 'textMap' ? 'string' : 'bytes'] });
+    case 'bytesMap':
+    case 'quantityMap': {
+      const entry = readMessage(bytes, { 1: ['key', 'string'], 2: ['value', valueKinds[kind]] });
       const map = (result[name] ?? {}) as JsonObject;
       result[name] = { ...map, [String(entry['key'] ?? '')]: entry['value'] ?? '' };
       return;
@@ -212,15 +279,30 @@ function setField(result: JsonObject, field: Field, bytes: Uint8Array): void {
     case 'messages':
       result[name] = [...list(), readMessage(bytes, field[2])];
       return;
+    case 'inline':
+      Object.assign(result, readMessage(bytes, field[2]));
+      return;
     case 'int':
+    case 'int!':
     case 'bool':
+    case 'bool!':
       throw new RangeError(`field ${name} is no number`);
   }
 }
 
-function readTime(bytes: Uint8Array): string {
-  const { seconds = 0 } = readMessage(bytes, { 1: ['seconds', 'int'], 2: ['nanos', 'int'] }) as { seconds?: number };
-  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+const valueKinds = { textMap: 'string', bytesMap: 'bytes', quantityMap: 'quantity' } as const;
+
+function readQuantity(bytes: Uint8Array): string {
+  return String(readMessage(bytes, { 1: ['text', 'string'] })['text'] ?? '0');
+}
+
+function readTime(bytes: Uint8Array, digits = 0): string {
+  const read = readMessage(bytes, { 1: ['seconds', 'int'], 2: ['nanos', 'int'] });
+  const whole = new Date(Number(read['seconds'] ?? 0) * 1000).toISOString().slice(0, 19);
+  const fraction = String(read['nanos'] ?? 0)
+    .padStart(9, '0')
+    .slice(0, digits);
+  return `${whole}${digits === 0 ? '' : `.${fraction}`}Z`;
 }
 
 function readIntOrString(bytes: Uint8Array): number | string {

@@ -45,6 +45,8 @@ function creates(): RawRequest[] {
     pod('{"name":"a","resourceVersion":"5"}', '{"containers":[{"name":"a","image":"b"}]}'),
     pod('{"name":"a","namespace":"elsewhere"}', '{"containers":[{"name":"a","image":"b"}]}'),
     pod('{"name":"p"}', '{"containers":[{"name":"a","image":"b"}]}'),
+    pod('{"name":"a"}', '{}'),
+    pod('{"name":"a"}', '{"containers":null}'),
     pod('{"name":"a"}', '{"containers":{}}'),
     pod('{"name":"a"}', '{"containers":[{"name":5}]}'),
     pod('{"name":"a"}', '{"containers":[5]}'),
