@@ -7,6 +7,9 @@ export interface WorkspaceFlags {
   readonly artifacts: string;
 }
 
+/** What the containers that move files are called, or begin with. */
+export const helperName = '.workspace';
+
 export function addWorkspaceOptions(command: Command): Command {
   return command
     .optionsGroup('Files in and out:')

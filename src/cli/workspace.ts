@@ -19,7 +19,7 @@ import type { Build, Runtime } from '../runtime/contract.ts';
 import { packFolder, unpackInto } from './archive.ts';
 import type { ClusterFlags } from './cluster-flags.ts';
 import { type Exec, opener } from './exec.ts';
-import type { WorkspaceFlags } from './workspace-flags.ts';
+import { helperName, type WorkspaceFlags } from './workspace-flags.ts';
 
 export interface WorkspaceOptions {
   readonly flags: WorkspaceFlags & Pick<ClusterFlags, 'kubeconfig' | 'context'>;
@@ -66,8 +66,6 @@ interface State {
 
 /** So that a step of any user may write there. */
 const openToAll = 'chmod -R a+rwX .';
-/** No step has such a name: a file's steps have a letter or digit first in their container's name. */
-const helperName = '.workspace';
 
 function helper(name: string, image: string, script: string): ContainerSpecRequest {
   return { name, image, script, role: 'service', environment: {} };

@@ -5,6 +5,7 @@ import { execute, planAnnotation } from '../../executor/execute.ts';
 import { type Plan, readPlan } from '../../executor/plan.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { secretName } from '../../pod/secrets.ts';
+import type { BuildView, ContainerView } from '../../runtime/contract.ts';
 import { createRuntime } from '../../runtime/runtime.ts';
 import { version } from '../../version.ts';
 import { type ClusterBuild, findBuild } from '../builds.ts';
@@ -17,6 +18,7 @@ import { PlainReporter } from '../output/plain.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { secretValues } from '../secret-values.ts';
 import type { Terminal } from '../terminal.ts';
+import { helperName } from '../workspace-flags.ts';
 
 interface AdoptFlags extends ClusterFlags {
   readonly output: 'pretty' | 'json';
@@ -41,7 +43,8 @@ export function addAdoptCommand(program: Command, terminal: Terminal): void {
 }
 
 const adoptHelp = `
-Only adopt a build whose runner is gone: two runners of one build would both start its steps.
+Only adopt a build whose runner is gone: two runners of one build would both start its steps. Artifacts of its steps
+are not brought back.
 
 Example:
   podwright list --namespace builds
@@ -80,6 +83,7 @@ async function adoptBuild(
   try {
     const adopted = (await runtime.adopt()).find((build) => build.id === found.id);
     if (adopted === undefined) throw new PodwrightError('ERR_PODWRIGHT_NOT_FOUND', `the build "${found.id}" is gone`);
+    requireSources(runtime.inspectBuild(adopted));
     reporter.begin({
       version,
       cluster: connection.cluster,
@@ -115,6 +119,16 @@ function planOf({ pod, id }: ClusterBuild): Plan {
   if (plan !== undefined) return plan;
   throw new PodwrightError('ERR_PODWRIGHT_POD_INVALID', `the pod of "${id}" does not tell the order of its steps`, {
     remedy: 'It was not started by podwright run; remove it with podwright cancel.',
+  });
+}
+
+/** Sources are brought in before the first step; whether that was done, only a step that has begun proves. */
+function requireSources({ containers, build }: BuildView): void {
+  const isHelper = ({ name }: ContainerView): boolean => name.startsWith(helperName);
+  const hasBegun = containers.some((container) => !isHelper(container) && container.state !== 'pending');
+  if (hasBegun || !containers.some(isHelper)) return;
+  throw new PodwrightError('ERR_PODWRIGHT_STATE', `the sources of "${build.id}" may not have been brought in`, {
+    remedy: `Its runner had them, and was gone before the first step: podwright cancel ${build.id}, and run it again.`,
   });
 }
 
