@@ -235,8 +235,7 @@ export class PodWorker {
     view: readonly InstanceView[],
   ): Promise<number | undefined> {
     const { random, timings, profile, starter } = this.#options;
-    let failed = false;
-    let backOffMs = Number.POSITIVE_INFINITY;
+    const retries: (number | undefined)[] = [];
     for (const container of containers) {
       if (this.#stopped) return undefined;
       const newest = view.filter(({ name }) => name === container.name).at(-1);
@@ -252,13 +251,14 @@ export class PodWorker {
         this.#startErrors.delete(container.name);
         continue;
       }
-      failed = true;
       this.#startErrors.set(container.name, error);
-      backOffMs = Math.min(backOffMs, retryMs ?? Number.POSITIVE_INFINITY);
+      retries.push(retryMs);
     }
-    if (!failed) return undefined;
-    const early = profile.retriesAtBackOffEnd && Number.isFinite(backOffMs);
-    return early ? backOffMs * random.between(1, 1.5) : random.duration(timings.retryMs);
+    if (retries.length === 0) return undefined;
+    // The long back-off of one must not keep another from its next pull.
+    const backOffs = retries.filter((retryMs) => retryMs !== undefined);
+    const isEarly = profile.retriesAtBackOffEnd && backOffs.length === retries.length;
+    return isEarly ? Math.min(...backOffs) * random.between(1, 1.5) : random.duration(timings.retryMs);
   }
 
   #nextRestartCount(pod: PodObject, { name }: Container, newest: InstanceView | undefined): number {
