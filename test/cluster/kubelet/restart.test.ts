@@ -42,6 +42,19 @@ describe('a pull that fails after the switch', () => {
   });
 });
 
+test('a container in a long crash back-off does not keep another from its next pull', async () => {
+  const { send, podWhen, pass } = await startStand({ profile: '1.36' });
+  const crashing = { name: 'a', image: 'lab.local/exit:1', env: [{ name: 'CODE', value: '1' }] };
+  const waiting = { name: 'b', image: 'lab.local/placeholder:1' };
+  await send('POST', pods, aPod('p', { containers: [crashing, waiting], spec: { restartPolicy: 'Always' } }));
+  await podWhen('p', (pod) => containerOf(pod, 'a')?.state.waiting?.reason === 'CrashLoopBackOff');
+  await pass(330_000);
+  const flaky = 'localhost:5000/flaky/b:1';
+  await send('PATCH', `${pods}/p`, { spec: { containers: [{ name: 'b', image: flaky }] } }, strategic);
+  await podWhen('p', (pod) => containerOf(pod, 'b').state.waiting?.reason === 'ErrImagePull');
+  await podWhen('p', (pod) => containerOf(pod, 'b').image === flaky);
+});
+
 test('a step that ends with another code than the rules name is not started again', async () => {
   const { send, podWhen } = await startStand();
   const env = [{ name: 'CODE', value: '3' }];
