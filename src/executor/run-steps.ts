@@ -194,7 +194,7 @@ export class StepRun {
       const outcome = await this.#verdict(ref);
       if (outcome === undefined)
         return this.#settle(ref, { ...blankResult(ref, planned), status: 'detached', startedAt });
-      await this.#lastLines(log);
+      await this.#lastLines(ref, log);
       const told = maskOutcome(outcome, this.#options.mask);
       const ended = { status: statusOf(outcome), outcome: told, startedAt, endedAt: this.#now() };
       return this.#settle(ref, { ...blankResult(ref, planned), ...ended });
@@ -241,19 +241,28 @@ export class StepRun {
         });
       }
     } catch (error) {
-      // A log that cannot be read changes no verdict; the user is told in its place.
       if (!isPodwrightError(error)) throw error;
-      const gap = { after: null, before: null, reason: 'unavailable', message: error.message } as const;
-      this.#emit({ type: 'step.log', at: this.#now(), step: ref, line: '', time: '', partial: false, gap });
+      this.#emitLogLost(ref, error.message);
     }
   }
 
-  async #lastLines(log: Promise<void>): Promise<void> {
+  /** Waits for the rest of the log of a step that has ended, but not for ever. */
+  async #lastLines(ref: StepRef, log: Promise<void>): Promise<void> {
     const timer = new AbortController();
-    const late = sleep(this.#options.clock, lastLinesMs, timer.signal).catch(() => undefined);
-    await Promise.race([log, late]);
+    const late = sleep(this.#options.clock, lastLinesMs, timer.signal).then(
+      () => true,
+      () => false,
+    );
+    const isLate = await Promise.race([log.then(() => false), late]);
     timer.abort();
     await late;
+    if (isLate) this.#emitLogLost(ref, `its last lines did not come within ${lastLinesMs / 1000} s`);
+  }
+
+  /** A log that cannot be read changes no verdict; the user is told in its place. */
+  #emitLogLost(ref: StepRef, message: string): void {
+    const gap = { after: null, before: null, reason: 'unavailable', message } as const;
+    this.#emit({ type: 'step.log', at: this.#now(), step: ref, line: '', time: '', partial: false, gap });
   }
 
   #account(result: StepResult): BuildOutcome {

@@ -10,14 +10,14 @@ import type { Core } from './core.ts';
 import type { BuildRecord } from './record.ts';
 import type { Waiters } from './waiters.ts';
 
-export function tailContainer(
+export async function* tailContainer(
   core: Core,
   record: BuildRecord,
   container: PlannedContainer,
   options: TailOptions,
-): AsyncIterable<LogLine> {
+): AsyncGenerator<LogLine, void, undefined> {
   const { signal, from } = options;
-  return followLog({
+  const lines = followLog({
     client: core.client,
     namespace: core.namespace,
     pod: record.handle.podName,
@@ -28,6 +28,11 @@ export function tailContainer(
     ...(from === undefined ? {} : { from }),
     ...(signal === undefined ? {} : { signal }),
   });
+  try {
+    yield* lines;
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
 }
 
 export function logSource(record: BuildRecord, container: PlannedContainer): LogSource {

@@ -125,6 +125,20 @@ describe('steps', () => {
     expect((await run(steps('a'), { a: { ends: terminated(null, cause) } })).result.outcome).toBe(outcome);
   });
 
+  test('whose last log lines do not come get their verdict all the same, and the loss is told', async () => {
+    const clock = new VirtualClock();
+    const logHangs = { log: ['one'], logHangs: true };
+    const ran = run(steps('a', 'b'), { a: { ...logHangs, ends: terminated(0) }, b: failing }, { clock });
+    while (clock.nextAt === undefined) await new Promise(setImmediate);
+    clock.advanceTo(clock.nextAt);
+    const { events, statuses } = await ran;
+    expect(statuses).toEqual({ a: 'succeeded', b: 'failed' });
+    expect(events.filter((event) => event.type === 'step.log').map(({ line, gap }) => [line, gap?.reason])).toEqual([
+      ['one', undefined],
+      ['', 'unavailable'],
+    ]);
+  });
+
   test('have their log lines masked and in order', async () => {
     const { events } = await run(steps('a'), { a: { log: ['one', 'secret two', 'three'] } }, { masked: ['secret'] });
     const lines = events.filter((event) => event.type === 'step.log').map((event) => event.line);

@@ -7,6 +7,8 @@ import type { Build, BuildStreamItem, BuildView, Runtime } from '../../src/runti
 
 export interface Life {
   readonly log?: readonly string[];
+  /** Its log can be read no further, and does not end. */
+  readonly logHangs?: boolean;
   /** Not before `ScriptedRuntime.end` says so. */
   readonly runsOn?: boolean;
   readonly ends?: SettledOutcome;
@@ -117,7 +119,7 @@ export class ScriptedRuntime implements Partial<Runtime> {
   async *tailContainer(_build: Build, name: string, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<LogLine> {
     for (const [index, text] of (this.#life(name).log ?? []).entries()) yield { text, at: '', position: String(index) };
     const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }));
-    await Promise.race([this.#container(name).settled, aborted]);
+    await (this.#life(name).logHangs === true ? aborted : Promise.race([this.#container(name).settled, aborted]));
   }
 
   async *streamBuild(_build: Build, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<BuildStreamItem> {

@@ -242,6 +242,20 @@ describe('in any order', () => {
     expect(stand.count({}) - before).toBe(0);
   });
 
+  it('a tail whose signal is aborted ends without an error, and its container goes on', async () => {
+    const build = await assembled(runtime, step('a', 'echo begun; sleep 1'));
+    await runtime.runContainer(build, 'a');
+    const controller = new AbortController();
+    const lines: string[] = [];
+    for await (const line of runtime.tailContainer(build, 'a', { signal: controller.signal })) {
+      lines.push(line.text);
+      controller.abort();
+    }
+    expect(lines).toEqual(['begun']);
+    expect(await runtime.waitContainer(build, 'a')).toMatchObject({ outcome: 'terminated', exitCode: 0 });
+    await runtime.removeBuild(build);
+  });
+
   it('a container that is not in the build is refused by name', async () => {
     const build = await assembled(runtime, step('a', 'true'));
     await expect(runtime.runContainer(build, 'b')).rejects.toMatchObject({
