@@ -12,6 +12,17 @@ export function openApi(path: string, profile: Profile): object | undefined {
   return own.length === 0 ? undefined : document(own, profile);
 }
 
+/** All of them, one for each group and version. */
+export function openApiDocuments(profile: Profile): object[] {
+  const places = [...new Set(definitions.map(placeOf))];
+  return places.map((place) =>
+    document(
+      definitions.filter((one) => placeOf(one) === place),
+      profile,
+    ),
+  );
+}
+
 function index(): object {
   const places = [...new Set(definitions.map(placeOf))];
   return Object.fromEntries(places.map((place) => [place, { serverRelativeURL: `/openapi/v3/${place}?hash=1` }]));
@@ -83,9 +94,38 @@ function addSchema(schemas: Record<string, object>, definition: ResourceDefiniti
   // Before its fields: a type may hold itself.
   schemas[name] = {};
   const properties = Object.entries(schema.fields).map(([key, field]) => [key, property(schemas, definition, field)]);
-  schemas[name] = { description: schema.type, type: 'object', properties: Object.fromEntries(properties) };
+  const required = requiredFields[schema.type];
+  schemas[name] = {
+    description: schema.type,
+    type: 'object',
+    ...(required && { required }),
+    properties: Object.fromEntries(properties),
+  };
   return name;
 }
+
+/** Clients that validate before they send look for these. */
+const requiredFields: Readonly<Record<string, readonly string[]>> = {
+  PodSpec: ['containers'],
+  Container: ['name'],
+  ContainerPort: ['containerPort'],
+  EnvVar: ['name'],
+  VolumeMount: ['name', 'mountPath'],
+  Volume: ['name'],
+  KeyToPath: ['key', 'path'],
+  ConfigMapKeySelector: ['key'],
+  SecretKeySelector: ['key'],
+  ObjectFieldSelector: ['fieldPath'],
+  ResourceFieldSelector: ['resource'],
+  PodSchedulingGate: ['name'],
+  OwnerReference: ['apiVersion', 'kind', 'name', 'uid'],
+  Event: ['metadata'],
+  PolicyRule: ['verbs'],
+  RoleBinding: ['roleRef'],
+  ClusterRoleBinding: ['roleRef'],
+  RoleRef: ['apiGroup', 'kind', 'name'],
+  Subject: ['kind', 'name'],
+};
 
 function property(schemas: Record<string, object>, definition: ResourceDefinition, schema: Schema): object {
   switch (schema.kind) {

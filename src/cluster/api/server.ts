@@ -14,6 +14,7 @@ import type { Call, ServerContext } from './context.ts';
 import { deleteCollection, deleteObject } from './delete.ts';
 import { discovery, isGroup } from './discovery.ts';
 import { openApi } from './openapi.ts';
+import { openApiV2 } from './openapi-v2.ts';
 import { checkWriteOptions, deleteOptions } from './options.ts';
 import { bindPod } from './pods/binding.ts';
 import { evictPod } from './pods/eviction.ts';
@@ -100,6 +101,8 @@ export class ApiServer {
     const user = access.authenticate(request.headers['authorization'], ownToken, tokensRequired);
     if (request.body !== undefined && request.body.length > bodyBytesMax) throw tooLarge(bodyBytesMax);
     if (health.has(request.path)) return { status: 200, headers: plainText, body: 'ok' };
+    const schemas = openApiV2(request, context.profile);
+    if (schemas !== undefined) return schemas;
     if (!acceptsJson(request)) throw notAcceptable(info.verb === 'watch');
     const found = discovery(request.path, context.profile) ?? openApi(request.path, context.profile);
     if (found !== undefined) {
