@@ -80,6 +80,8 @@ async function runStep(
   settled: ReadonlySet<string>,
 ): Promise<void> {
   await runtime.runContainer(build, step);
+  // Its log was read to its end before; while the build is being removed it may be gone by now.
+  if (settled.has(step)) return;
   const last = read<KeptLine>(folder, 'lines').findLast((line) => line.step === step);
   const from = last === undefined ? {} : { from: last.position };
   for await (const { text, position, gap } of runtime.tailContainer(build, step, from)) {
@@ -87,6 +89,5 @@ async function runStep(
     appendFileSync(join(folder, 'lines'), `${JSON.stringify({ step, text, position } satisfies KeptLine)}\n`);
   }
   const outcome = await runtime.waitContainer(build, step);
-  if (settled.has(step)) return;
   appendFileSync(join(folder, 'verdicts'), `${JSON.stringify({ step, outcome } satisfies KeptVerdict)}\n`);
 }
