@@ -70,6 +70,8 @@ const silenceAfterEndMs = 2_000;
 /** The status can be a second behind the kubelet's choice of the instance. */
 const statusDelayMs = 2_000;
 
+/** How often the newest file is asked for before a gap is told that may be none. */
+const newestFileAttempts = 6;
 /** More than a time takes, in any zone. */
 const timestampBytes = 64;
 
@@ -253,15 +255,18 @@ class Follower {
   async #isInNewestFile(time: LogTime): Promise<boolean> {
     const { client, namespace, pod, container } = this.#options;
     const query = { timestamps: true, sinceTime: formatSeconds(time.seconds), limitBytes: timestampBytes };
-    try {
-      const { body } = await client.openLog(namespace, pod, container, query, this.#signal);
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of body) chunks.push(chunk);
-      const first = readTimestamp(Buffer.concat(chunks));
-      return first !== null && compareTimes(first.time, time) <= 0;
-    } catch (error) {
-      this.#judgeFailure(error);
-      return false;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { body } = await client.openLog(namespace, pod, container, query, this.#signal);
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of body) chunks.push(chunk);
+        const first = readTimestamp(Buffer.concat(chunks));
+        return first !== null && compareTimes(first.time, time) <= 0;
+      } catch (error) {
+        const trouble = this.#judgeFailure(error);
+        if (attempt === newestFileAttempts) return false;
+        await sleep(this.#options.clock, this.#pauseMs(attempt, trouble), this.#signal);
+      }
     }
   }
 

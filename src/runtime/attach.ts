@@ -3,6 +3,7 @@ import { PodwrightError } from '../errors.ts';
 import { type Attachment, type AttachmentName, ownedBy } from '../pod/attachments.ts';
 import type { Pod } from '../pod/types.ts';
 import type { Core } from './core.ts';
+import { createAttempts, mayHaveWorked, pauseBefore } from './create-pod.ts';
 import type { BuildRecord } from './record.ts';
 
 /** One of an earlier attempt that nobody owns is in the way and of no use: it is replaced. */
@@ -10,14 +11,17 @@ export async function createAttachment(core: Core, record: BuildRecord, attachme
   const { resource, name, manifest } = attachment;
   const path = { resource, namespace: core.namespace };
   record.unowned = [...record.unowned.filter((one) => one.name !== name), { resource, name }];
-  try {
-    await core.client.create(path, manifest);
-  } catch (error) {
-    if (!(error instanceof PodwrightError)) throw error;
-    const mayExist = error.code === 'ERR_PODWRIGHT_CONFLICT' || error.code === 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE';
-    if (!mayExist) throw error;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await core.client.create(path, manifest);
+      return;
+    } catch (error) {
+      if (!(error instanceof PodwrightError) || attempt === createAttempts) throw error;
+      const isTaken = error.code === 'ERR_PODWRIGHT_CONFLICT';
+      if (!isTaken && !mayHaveWorked(error)) throw error;
+      if (!isTaken) await pauseBefore(core.clock, attempt, record.ending);
+    }
     await deleteObject(core, attachment);
-    await core.client.create(path, manifest);
   }
 }
 

@@ -15,20 +15,20 @@ import type { Core } from './core.ts';
 import { readPod } from './look.ts';
 
 /** How often a create is sent whose answer was lost and of which no pod is to be seen. */
-const attempts = 4;
+export const createAttempts = 4;
 const pauseMs = 500;
 
 export async function createPod(core: Core, manifest: PodManifest, signal: AbortSignal): Promise<Pod> {
   const { name, namespace } = manifest.metadata;
   let last: unknown;
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    if (attempt > 0) await pause(core.clock, attempt, signal);
+  for (let attempt = 0; attempt < createAttempts; attempt++) {
+    if (attempt > 0) await pauseBefore(core.clock, attempt, signal);
     try {
       return trimPod(await core.client.create<Pod>({ resource: 'pods', namespace }, manifest));
     } catch (error) {
       if (!isPodwrightError(error)) throw error;
       if (error.code === 'ERR_PODWRIGHT_CONFLICT') return await ownPod(core, manifest, error);
-      if (error.code !== 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE' && !isServerTrouble(error)) throw error;
+      if (!mayHaveWorked(error)) throw error;
       last = error;
     }
     const pod = await readPod(core, name, signal);
@@ -61,12 +61,17 @@ function owned(pod: Pod, manifest: PodManifest, cause?: unknown): Pod {
   );
 }
 
+/** Whether a create that failed so may be sent again, and may have worked all the same. */
+export function mayHaveWorked(error: PodwrightError): boolean {
+  return error.code === 'ERR_PODWRIGHT_CLUSTER_UNREACHABLE' || isServerTrouble(error);
+}
+
 /** 5xx and 429 may have been executed or not; the client has tried again for as long as it may. */
 function isServerTrouble(error: PodwrightError): boolean {
   const status = error.details['status'];
   return typeof status === 'number' && (status >= 500 || status === 429);
 }
 
-async function pause(clock: Clock, attempt: number, signal: AbortSignal): Promise<void> {
+export async function pauseBefore(clock: Clock, attempt: number, signal: AbortSignal): Promise<void> {
   await sleep(clock, pauseMs * 2 ** (attempt - 1), signal);
 }

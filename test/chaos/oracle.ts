@@ -77,7 +77,7 @@ function judgeVerdict(
   const { verdict } = seen;
   if (report.assemblyError !== undefined || report.lost) return [];
   // Its pod ended while nobody looked, and before it was asked for.
-  if (plan.harms && seen.error === 'ERR_PODWRIGHT_POD_LOST' && own.length === 0) return [];
+  if (!isCalm(plan, report) && seen.error === 'ERR_PODWRIGHT_POD_LOST' && own.length === 0) return [];
   if (verdict === undefined) return [`no verdict (${seen.error ?? 'and no error'})`];
   const wrong = [...judgeProof(plan, report, step, verdict, own)];
   const isVague = mayBeTakenForPull(plan, verdict, own) || (verdict.outcome === 'canceled' && isSilent(plan));

@@ -287,6 +287,26 @@ it('a Secret that an earlier worker left is replaced', async () => {
   await other.removeBuild(build);
 });
 
+it('a Secret whose create fails inside the server, be it done or not, is made', async () => {
+  const failures = ['before', 'after'];
+  const failed = new PodwrightError('ERR_PODWRIGHT_API', 'etcdserver: leader changed', { details: { status: 500 } });
+  const client = clientWith({
+    create: async (path, body, options) => {
+      const failure = path.resource === 'secrets' ? failures.shift() : undefined;
+      if (failure === 'before') throw failed;
+      const made = await stand.admin.create(path, body, options);
+      if (failure === 'after') throw failed;
+      return made as never;
+    },
+  });
+  const other = await stand.open({ client, owner: 'worker-etcd' });
+  const build = await assembled(other, step('a', 'test "$TOKEN" = x', { secrets: { TOKEN: 'x' } }));
+  expect(failures).toEqual([]);
+  await other.runContainer(build, 'a');
+  expect(await other.waitContainer(build, 'a')).toMatchObject({ exitCode: 0 });
+  await other.removeBuild(build);
+});
+
 it('a pod that was lost before it started is made again by option, once', async () => {
   const build = await runtime.setupBuild({ ...spec(step('a', 'true')), pod: nowhere });
   const assembling = runtime.assembleBuild(build, { retries: 1 }).catch((error: unknown) => error);
