@@ -13,6 +13,8 @@ const replaced: readonly (readonly [RegExp, string])[] = [
   [/\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+)?\b/g, 'IP'],
   [/([\w.-]+\/[\w./-]+@)?sha256:[0-9a-f]{64}/g, 'SHA'],
   [/containerd:\/\/[0-9a-f]{64}/g, 'containerd://ID'],
+  // Who built the server, and from what.
+  [/(GitCommit|GitTreeState|GoVersion):"[^"]*"/g, '$1'],
   [/\b(\w[\w.-]*)\.[0-9a-f]{16}\b/g, '$1.HASH'],
   [/default-scheduler-[\w-]+/g, 'default-scheduler-HOST'],
   [/kube-api-access-\w{5}/g, 'kube-api-access-XXXXX'],

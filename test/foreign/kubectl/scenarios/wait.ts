@@ -31,13 +31,18 @@ export const waitFor: Scenario = {
   ],
 };
 
+const gate = { spec: { schedulingGates: [{ name: 'example.com/wait' }] } };
+
 /** `get -w`: the table's rows as the pod lives. */
 export const watch: Scenario = {
   name: 'watch',
   steps: [
+    // Its row shows that the watch is open.
+    { command: 'create -f -', stdin: pod('gated', [{ name: 'main', script: 'true' }], gate), scene: true },
     {
       command: 'get pods -w',
       beside: {
+        from: /gated/,
         steps: [
           { command: 'create -f -', stdin: pod('one', [{ name: 'main', script: 'sleep 2' }]), scene: true },
           ended('one', 'Succeeded'),
@@ -58,21 +63,10 @@ export const watch: Scenario = {
       beside: { from: /one/, steps: [{ command: 'delete pod one' }], until: /DELETED/ },
     },
     {
-      command: 'get pods --watch-only -o json',
-      beside: {
-        steps: [
-          {
-            command: 'create -f -',
-            stdin: pod('two', [{ name: 'main', script: 'true' }], {
-              spec: { schedulingGates: [{ name: 'example.com/wait' }] },
-            }),
-            scene: true,
-          },
-        ],
-        until: /^}/m,
-      },
+      command: 'get pod gated -w -o json',
+      beside: { from: /^}/m, steps: [{ command: 'label pod gated color=red' }], until: /^}[\s\S]*^}/m },
     },
-    { command: 'get pod two -w --request-timeout=2s' },
+    { command: 'get pod gated -w --request-timeout=2s' },
     {
       command: 'get events -w',
       beside: {
