@@ -30,6 +30,8 @@ export interface StepRunOptions {
 
 /** How long the log of a container that has ended may still take to come. */
 const lastLinesMs = 30_000;
+/** The same for one that was canceled: it runs on until its pod is removed, and may never fall silent. */
+const canceledLinesMs = 2_000;
 const tooLate = new Error('the service is not ready in time');
 
 export class StepRun {
@@ -194,7 +196,7 @@ export class StepRun {
       const outcome = await this.#verdict(ref);
       if (outcome === undefined)
         return this.#settle(ref, { ...blankResult(ref, planned), status: 'detached', startedAt });
-      await this.#lastLines(ref, log);
+      await this.#lastLines(ref, log, outcome);
       const told = maskOutcome(outcome, this.#options.mask);
       const ended = { status: statusOf(outcome), outcome: told, startedAt, endedAt: this.#now() };
       return this.#settle(ref, { ...blankResult(ref, planned), ...ended });
@@ -247,16 +249,17 @@ export class StepRun {
   }
 
   /** Waits for the rest of the log of a step that has ended, but not for ever. */
-  async #lastLines(ref: StepRef, log: Promise<void>): Promise<void> {
+  async #lastLines(ref: StepRef, log: Promise<void>, outcome: SettledOutcome): Promise<void> {
     const timer = new AbortController();
-    const late = sleep(this.#options.clock, lastLinesMs, timer.signal).then(
+    const isCanceled = outcome.outcome === 'canceled';
+    const late = sleep(this.#options.clock, isCanceled ? canceledLinesMs : lastLinesMs, timer.signal).then(
       () => true,
       () => false,
     );
     const isLate = await Promise.race([log.then(() => false), late]);
     timer.abort();
     await late;
-    if (isLate) this.#emitLogLost(ref, `its last lines did not come within ${lastLinesMs / 1000} s`);
+    if (isLate && !isCanceled) this.#emitLogLost(ref, `its last lines did not come within ${lastLinesMs / 1000} s`);
   }
 
   /** A log that cannot be read changes no verdict; the user is told in its place. */
