@@ -14,6 +14,15 @@ process.on('uncaughtException', (error) => {
   process.exit(exitCodes.infrastructure);
 });
 
+// Whoever read the output is gone, as head is after its lines: what is under way ends as by Ctrl-C, and quietly.
+let isReaderGone = false;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  if (isReaderGone) return;
+  isReaderGone = true;
+  if (!process.emit('SIGHUP', 'SIGHUP')) process.exit(exitCodes.succeeded);
+});
+
 try {
   await createProgram(terminal).parseAsync(process.argv);
 } catch (error) {

@@ -20,6 +20,8 @@ export interface Started {
   /** What was written to standard output so far. */
   output(): string;
   signal(name: NodeJS.Signals): void;
+  /** Closes the reading end of standard output, as head does. */
+  stopReading(): void;
   readonly ended: Promise<Ended>;
 }
 
@@ -52,6 +54,7 @@ export function start(args: readonly string[], options: StartOptions = {}): Star
     pid: child.pid ?? -1,
     ended,
     signal: (name) => void child.kill(name),
+    stopReading: () => void child.stdout.destroy(),
     output: () => out,
     seen: (text) =>
       new Promise((resolve, reject) => {

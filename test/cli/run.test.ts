@@ -146,6 +146,22 @@ describe('an interrupt', patience, () => {
     expect(code).toBe(130);
   });
 
+  test('is also when nobody reads the output any more', async () => {
+    const cluster = await startCluster();
+    try {
+      const chatty = pipeline('chatty.yml', step('one', 'while :; do echo still here; sleep 0.1; done'));
+      const run = start(['run', chatty, '--kubeconfig', cluster.kubeConfig]);
+      await run.seen('still here');
+      run.stopReading();
+      const { code, err } = await run.ended;
+      expect(code).toBe(130);
+      expect(err).not.toMatch(/fault|EPIPE/);
+      expect(cluster.requests.count({ method: 'DELETE', resource: 'pods' })).toBeGreaterThan(0);
+    } finally {
+      await cluster.stop();
+    }
+  });
+
   test('the second one leaves at once and says what stays', async () => {
     const cluster = await startCluster();
     try {
