@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // unit: needs nothing but npm. cluster: needs a real Kubernetes through KUBECONFIG.
@@ -11,6 +12,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/on-cluster/**', 'test/foreign/**', 'test/browser/**', 'test/long/**'],
           pool: 'forks',
+          // Many tests wait for real processes and sockets: a worker less than cores would leave the machine idle.
+          maxWorkers: availableParallelism(),
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
