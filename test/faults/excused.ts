@@ -10,8 +10,21 @@ interface Excuse {
 
 /** All sets in which something happens. */
 const any = /^(?!none$)/;
+/** Requests may be sent more than once. */
+const repeated = /reset|refused|throttled|restarts|dropped|delayed|everything/;
+const eventsLost = /^(Events (forbidden|dropped)|everything)$/;
 
-const excused: readonly Excuse[] = [{ test: 'costs', faults: any, why: 'counts the requests of the undisturbed case' }];
+const excused: readonly Excuse[] = [
+  { test: 'costs', faults: any, why: 'counts the requests of the undisturbed case' },
+  { test: 'called at the same time', faults: repeated, why: 'counts requests' },
+  { test: 'a removed container never runs', faults: repeated, why: 'counts requests' },
+  { test: 'steps that ran keep their verdicts', faults: repeated, why: 'counts requests' },
+  { test: 'has the Events of the pod', faults: eventsLost, why: 'is about Events that do not come' },
+  { test: 'a pull that failed before', faults: eventsLost, why: 'waits for the Event of the failed pull' },
+  { test: 'an image that is not there', faults: eventsLost, why: 'without restart rules only Events tell the class' },
+  { test: 'a pod without a node', faults: /^Events forbidden$/, why: 'the words of the scheduler are an Event' },
+  { test: 'health tells of a watch', faults: /^Events forbidden$/, why: 'the watch of Events never is live' },
+];
 
 /** Why the test is not run, or undefined. */
 export function excuse(test: string, faults: string): string | undefined {
