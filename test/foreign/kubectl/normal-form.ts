@@ -28,14 +28,12 @@ const replaced: readonly (readonly [RegExp, string])[] = [
 export function normalForm(text: string, { namespace, server }: Names): string {
   let result = withoutManagedFields(text.replaceAll(server, 'SERVER').replaceAll(namespace, 'NS'));
   for (const [pattern, by] of replaced) result = result.replace(pattern, by);
-  return (
-    result
-      .split('\n')
-      // What client-go logs beside a deadline is chance.
-      .filter((line) => !/^[EWI]\d{4} \d\d:/.test(line))
-      .map((line) => line.replace(/(\S)[ \t]{2,}|(\S)\t/g, '$1$2  ').trimEnd())
-      .join('\n')
-  );
+  const lines = result
+    .split('\n')
+    // What client-go logs beside a deadline is chance.
+    .filter((line) => !/^[EWI]\d{4} \d\d:/.test(line))
+    .map((line) => line.replace(/(\S)[ \t]{2,}|(\S)\t/g, '$1$2  ').trimEnd());
+  return withoutAddresses(lines.join('\n'));
 }
 
 const addresses: readonly (readonly [RegExp, string])[] = [
