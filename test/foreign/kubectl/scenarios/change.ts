@@ -81,7 +81,9 @@ export const remove: Scenario = {
     { command: 'create -f -', stdin: pod('now', [{ name: 'main', script: waits }]), scene: true },
     {
       command: 'create -f -',
-      stdin: pod('slow', [{ name: 'main', script: 'trap "" TERM; while :; do sleep 0.1; done' }]),
+      stdin: pod('slow', [{ name: 'main', script: 'trap "" TERM; while :; do sleep 0.1; done' }], {
+        spec: { terminationGracePeriodSeconds: 6 },
+      }),
       scene: true,
     },
     { command: 'create -f -', stdin: pod('done', [{ name: 'main', script: 'true' }]), scene: true },

@@ -69,6 +69,8 @@ export const watch: Scenario = {
     { command: 'get pod gated -w --request-timeout=2s' },
     {
       command: 'get events -w',
+      // Which of two parts tells its Event first is chance.
+      sorted: true,
       beside: {
         steps: [{ command: 'create -f -', stdin: pod('three', [{ name: 'main', script: 'sleep 1' }]), scene: true }],
         until: /Started\s+pod\/three/,
