@@ -81,6 +81,14 @@ export function isNodeSilent(pod: Pod): boolean {
   return ready !== undefined && !ready.reason && conditionOf(pod, 'ContainersReady', 'True') !== undefined;
 }
 
+/**
+ * When the pod's sandbox was found dead, on the node's clock; null while it lives or where the condition is not told
+ * (before Kubernetes 1.29). Its containers are stopped then, without any other sign in the status: seen in recordings.
+ */
+export function sandboxLostAt(pod: Pod): number | null {
+  return timeOf(conditionOf(pod, 'PodReadyToStartContainers', 'False')?.lastTransitionTime);
+}
+
 export function isSidecar(pod: Pod, name: string): boolean {
   return pod.spec?.initContainers?.find((container) => container.name === name)?.restartPolicy === 'Always';
 }

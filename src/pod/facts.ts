@@ -52,6 +52,8 @@ export interface ContainerFacts {
   readonly wasAliveAtSwitch: boolean;
   readonly placeholderIDs: readonly string[];
   readonly ownIDs: readonly string[];
+  /** It was shown running in a pod whose sandbox was dead: what ends it is no longer its own. */
+  readonly isWithoutSandbox: boolean;
   readonly waitingReason: string | null;
   readonly pull: PullFacts;
   /** What was last said of it, by topic, so that only news is said. */
@@ -106,6 +108,7 @@ function initialContainerFacts(name: string): ContainerFacts {
     wasAliveAtSwitch: false,
     placeholderIDs: [],
     ownIDs: [],
+    isWithoutSandbox: false,
     waitingReason: null,
     pull: noPullFailure,
     said: {},

@@ -3,7 +3,7 @@
 import type { ContainerMessage, ContainerTerminated, Source } from '../../machines/messages.ts';
 import type { Cause } from '../../machines/outcome.ts';
 import { entryCodes, readEntryReport } from '../image/placeholder.ts';
-import { type Ending, failedInit, isByEnding, isNodeSilent, isSidecar, isTerminal } from './ending.ts';
+import { type Ending, failedInit, isByEnding, isNodeSilent, isSidecar, isTerminal, sandboxLostAt } from './ending.ts';
 import { type ContainerFacts, nodeBehindMs, type PodFacts, timeOf } from './facts.ts';
 import { containerIDOf, type Identity, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
 import { classifyPullFailure, isPermanent } from './pull-failure.ts';
@@ -53,10 +53,10 @@ function judgeOwn(look: Look, container: ContainerFacts, status: ContainerStatus
   const { state, lastState } = status;
   // A second start, which a step must not see: its first end is its end.
   const last = lastState?.terminated;
-  if (last && isOwnEnd(look, container, status, last)) return [ended(look, status, last)];
+  if (last && isOwnEnd(look, container, status, last)) return [ended(look, container, status, last)];
   if (state?.terminated && isRepeated(state.terminated))
     return [neverEnded(look, 'unknown', state.terminated.message ?? null)];
-  if (state?.terminated) return [ended(look, status, state.terminated)];
+  if (state?.terminated) return [ended(look, container, status, state.terminated)];
   if (state?.running) {
     const lost = judgeWithoutEnd(look);
     if (lost.length > 0) return lost;
@@ -220,20 +220,39 @@ function judgeNode({ facts, pod, at, source }: Look, container: ContainerFacts):
   return [{ type: 'node.silent', at, source, lostAt }];
 }
 
-function ended(look: Look, status: ContainerStatus, end: ContainerStateTerminated): ContainerTerminated {
+function ended(
+  look: Look,
+  container: ContainerFacts,
+  status: ContainerStatus,
+  end: ContainerStateTerminated,
+): ContainerTerminated {
   const isInvented = inventedEnds.has(end.reason ?? '');
   const finishedAt = end.finishedAt ?? null;
   const byPod = isByEnding(look.ending, timeOf(finishedAt), nodeBehindMs(look.pod)) ? look.ending : null;
+  const own = isInvented ? 'unknown' : ownCause(end);
+  const isUnproven = own === 'completed' && isStoppedWithSandbox(look, container, end);
   return {
     type: 'container.terminated',
     at: look.at,
     source: { ...look.source, ...(end.containerID ? { containerID: end.containerID } : idOf(status)) },
     exitCode: isInvented ? null : end.exitCode,
-    cause: byPod?.cause ?? (isInvented ? 'unknown' : ownCause(end)),
-    message: end.message ?? byPod?.message ?? null,
+    cause: byPod?.cause ?? (isUnproven ? 'unknown' : own),
+    message: end.message ?? byPod?.message ?? (isUnproven ? 'the sandbox of the pod was dead before it ended' : null),
     startedAt: end.startedAt ?? null,
     finishedAt,
   };
+}
+
+/**
+ * A kubelet that finds the sandbox dead stops what runs in it; whoever ends that with 0 looks like one that had ended.
+ * Times have whole seconds, so that only a later second proves it.
+ */
+function isStoppedWithSandbox(look: Look, container: ContainerFacts, end: ContainerStateTerminated): boolean {
+  if (container.isWithoutSandbox) return true;
+  const lostAt = sandboxLostAt(look.pod);
+  const startedAt = timeOf(end.startedAt);
+  const finishedAt = timeOf(end.finishedAt);
+  return lostAt !== null && startedAt !== null && finishedAt !== null && startedAt < lostAt && lostAt < finishedAt;
 }
 
 /** Out of memory is a failure even with exit code 0; with 143 it was a child's, and the step ended by a polite stop. */

@@ -6,7 +6,7 @@
  * own container with exit code 0 that came before any end of the pod.
  */
 import type { Addressed, ContainerMessage, PodCause, PodReading, Source } from '../../machines/messages.ts';
-import { deletionBegin, type Ending, endingOf, failedInit, isTerminal } from './ending.ts';
+import { deletionBegin, type Ending, endingOf, failedInit, isTerminal, sandboxLostAt } from './ending.ts';
 import { type ContainerFacts, type PodFacts, timeOf, withContainer } from './facts.ts';
 import { containerIDOf, identify, isPlaceholderImage, specOf } from './identity.ts';
 import { judgeContainer } from './judge-container.ts';
@@ -94,7 +94,11 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   const id = status === undefined ? null : containerIDOf(status);
   if (status === undefined || id === null) return withContainer(facts, next);
   const identity = identify(facts, next, status, pod);
-  if (identity === 'own') next = { ...next, ownIDs: withOwn(next, status, id) };
+  if (identity === 'own') {
+    const isWithoutSandbox = status.state?.running !== undefined && sandboxLostAt(pod) !== null;
+    const ownIDs = withOwn(next, status, id);
+    next = { ...next, ownIDs, isWithoutSandbox: next.isWithoutSandbox || isWithoutSandbox };
+  }
   // Before a request everything is taken for the placeholder, unless its image says that somebody else has asked.
   const isPlaceholder = identity === 'placeholder' && (hasPlaceholder || next.requestedAt !== null);
   if (!isPlaceholder) return withContainer(facts, next);

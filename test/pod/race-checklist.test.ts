@@ -303,6 +303,31 @@ describe('race checklist', () => {
     expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: 0, cause });
   });
 
+  test.each([
+    ['while it was shown running', { seen: true, lostAt: '2026-11-30T20:00:20Z', cause: 'unknown' }],
+    ['a second before it ended', { seen: false, lostAt: '2026-11-30T20:00:19Z', cause: 'unknown' }],
+    [
+      'in the second in which it ended, which proves nothing',
+      { seen: false, lostAt: '2026-11-30T20:00:20Z', cause: 'completed' },
+    ],
+    [
+      'after it had ended, as at every natural end',
+      { seen: false, lostAt: '2026-11-30T20:00:21Z', cause: 'completed' },
+    ],
+    [
+      'before it began, which was the wait for the sandbox',
+      { seen: false, lostAt: '2026-11-30T20:00:05Z', cause: 'completed' },
+    ],
+  ])('21: an end with 0 in a pod whose sandbox died %s', (_, { seen, lostAt, cause }) => {
+    const build = TestBuild.ready();
+    build.request('a');
+    const dead = { phase: 'Running', conditions: [condition('PodReadyToStartContainers', 'False', undefined, lostAt)] };
+    build.shows({ a: step('C-a'), b: placeholder('P-b') }, seen ? dead : { phase: 'Running' });
+    build.after(10_000);
+    build.shows({ a: stepEnded('C-a', 0), b: placeholderEnded('P-b') }, { ...dead, phase: 'Succeeded' });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: 0, cause });
+  });
+
   test('22: 137 is out of memory, a kill, or invented: three verdicts', () => {
     const verdict = (shown: ReturnType<typeof stepEnded>): unknown => {
       const build = TestBuild.ready();
