@@ -139,15 +139,29 @@ async function untilWaiting(core: Core, record: BuildRecord): Promise<void> {
 
 const recheckMs = 5_000;
 
-/** A trouble that nothing changes any more becomes final by time alone. */
+/**
+ * A trouble that nothing changes any more becomes final by time alone. And a pod that is deleted before any list or
+ * watch has shown it, across a relist, is missed by both: while it is unseen, the server itself is asked.
+ */
 function recheck(core: Core, record: BuildRecord): () => void {
-  const again = (): Timer => core.clock.schedule(recheckMs, onTime);
+  let isLooking = false;
   const onTime = (): void => {
     timer = again();
     record.waiters.check();
+    if (!isLooking && !isSeen(core, record)) void lookOnce();
   };
+  const lookOnce = async (): Promise<void> => {
+    isLooking = true;
+    await look(core, record);
+    isLooking = false;
+  };
+  const again = (): Timer => core.clock.schedule(recheckMs, onTime);
   let timer = again();
   return () => timer.cancel();
+}
+
+function isSeen(core: Core, record: BuildRecord): boolean {
+  return core.watches.pod(record.handle.podName)?.metadata.uid === record.uid;
 }
 
 function isScheduled(record: BuildRecord): boolean {

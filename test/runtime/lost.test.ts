@@ -1,5 +1,6 @@
 /** What nobody can tell any more is told as such, and nobody waits for it. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { PodwrightError } from '../../src/errors.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { ByteStream } from '../../src/kube/resource.ts';
 import { assembled, eventually, logOf, namespace, type Stand, spec, startStand, step } from './embedded.ts';
@@ -77,4 +78,34 @@ it('a step that may have run before its pod went unseen has a gap for a log', as
   expect(await launched).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'podDeleted' });
   expect(await log).toEqual(['GAP unavailable the pod ended before it told whether the container ran']);
   await runtime.close();
+});
+
+it('a pod that is deleted before any list or watch has shown it is found to be lost', async () => {
+  let isBlind = false;
+  const fail = (): Promise<never> => Promise.reject(new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', 'blind'));
+  const client = new Proxy(stand.admin, {
+    get: (target, name) => {
+      if (isBlind && (name === 'openWatch' || name === 'list')) return fail;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const runtime = await stand.open({ client, owner: 'worker-blind' });
+  await eventually(() => runtime.health.pods.counters.watches === 1, 'the watch is open');
+  isBlind = true;
+  stand.cluster.dropConnections();
+  await eventually(() => runtime.health.pods.state === 'stale', 'the watch is stale');
+  const nowhere = { nodeSelector: { 'no-such': 'node' } };
+  const build = await runtime.setupBuild({ ...spec(step('a', 'true')), pod: nowhere });
+  const assembling = runtime.assembleBuild(build).catch((error: unknown) => error);
+  await eventually(() => runtime.inspectBuild(build).pod.uid !== null, 'the pod is created');
+  await stand.admin.delete({ resource: 'pods', namespace, name: build.podName }, { gracePeriodSeconds: 0 });
+  stand.cluster.compact();
+  isBlind = false;
+  await eventually(() => runtime.health.pods.state === 'live', 'the watch is live again');
+  expect(await assembling).toMatchObject({
+    code: 'ERR_PODWRIGHT_POD_LOST',
+    details: { retriable: true, podCause: 'podDeleted' },
+  });
+  await runtime.removeBuild(build);
 });
