@@ -98,8 +98,10 @@ it('health tells of a watch that was lost, and that it is live again', async () 
     watching.subscribe((change) => {
       if (change.kind === 'health') states.push(change.health.pods.state);
     });
-    await eventually(() => watching.health.events.state === 'live', 'both watches are live');
-    expect(watching.health.pods.state).toBe('live');
+    await eventually(
+      () => Object.values(watching.health).every(({ state }) => state === 'live'),
+      'both watches are live at the same time',
+    );
     const build = await assembled(watching, step('a', 'true'));
     other.cluster.dropConnections();
     await eventually(() => states.includes('stale') || states.includes('relisting'), 'the loss is told');
