@@ -22,6 +22,11 @@ const excused: readonly Excuse[] = [
   { test: 'has the Events of the pod', faults: eventsLost, why: 'is about Events that do not come' },
   { test: 'a pull that failed before', faults: eventsLost, why: 'waits for the Event of the failed pull' },
   { test: 'an image that is not there', faults: eventsLost, why: 'without restart rules only Events tell the class' },
+  {
+    test: '1.34 > an image that is not there',
+    faults: /^Events late/,
+    why: 'without restart rules only an Event tells the class, and it may come after causeMs',
+  },
   { test: 'a pod without a node', faults: /^Events forbidden$/, why: 'the words of the scheduler are an Event' },
   { test: 'health tells of a watch', faults: /^Events forbidden$/, why: 'the watch of Events never is live' },
 ];
