@@ -10,6 +10,7 @@ import { isSameImage } from '../image/reference.ts';
 import {
   type AttemptTeller,
   type ContainerFacts,
+  nodeBehindMs,
   noPullFailure,
   type PodFacts,
   timeOf,
@@ -66,7 +67,8 @@ function isAfterRequest(facts: PodFacts, container: ContainerFacts, event: KubeE
   if (container.requestedAt === null) return false;
   if (container.isOwnFromStart || facts.clockOffsetMs === null) return true;
   const time = timeOf(event.lastTimestamp) ?? timeOf(event.series?.lastObservedTime) ?? timeOf(event.eventTime);
-  return time === null || time + eventMarginMs > container.requestedAt + facts.clockOffsetMs;
+  const marginMs = eventMarginMs + (facts.pod === null ? 0 : nodeBehindMs(facts.pod));
+  return time === null || time + marginMs > container.requestedAt + facts.clockOffsetMs;
 }
 
 /** Whole seconds in the Event, and the clock's offset is known to about one more. */

@@ -60,3 +60,17 @@ test('a container that never started says nothing of the clock', () => {
   expect(nodeBehindMs(build.pod({ a: step('C', { state: { terminated } }) }))).toBe(0);
   expect(nodeBehindMs(build.pod({ a: step('C', behind) }))).toBe(20_000);
 });
+
+test('an Event after the request counts although its node is behind, and one from before does not', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.shows({ a: placeholder('P-a', behind) });
+  build.after(60_000);
+  build.request('a');
+  const text = 'Error: secret "s" not found';
+  build.says('a', 'Failed', text, { lastTimestamp: build.time(-30_000) });
+  build.after(20_000);
+  expect(build.outcome('a')).toBeNull();
+  build.says('a', 'Failed', text, { lastTimestamp: build.time(-38_000) });
+  build.after(15_000);
+  expect(build.outcome('a')).toMatchObject({ cause: 'configError' });
+});
