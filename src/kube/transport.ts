@@ -275,10 +275,17 @@ function retryDelayMs(attempt: number, random: number): number {
 
 /** A create whose answer was lost, or that failed inside the server, may have worked. */
 function canRepeat(request: ApiRequest, error: unknown): boolean {
+  if (statusOf(error) === 410) return isListOfNow(request);
   if (!isPassing(error)) return false;
   if (request.repeatable || isNeverSent(error)) return true;
   const status = statusOf(error);
   return status === 429 || status === 503 || status === 403;
+}
+
+/** Such a list asks for no version that could be too old: the next server behind a balancer may well answer it. */
+function isListOfNow({ method, path, query }: ApiRequest): boolean {
+  const isList = method === 'GET' && path !== null && path.name === undefined;
+  return isList && query?.['continue'] === undefined && query?.['resourceVersion'] === undefined;
 }
 
 async function* readStream(

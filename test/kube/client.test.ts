@@ -206,6 +206,19 @@ test('a 500 is passing for what may be sent twice, and final for a create', asyn
   expect((await failureOf(client.create(pods, {}))).details['status']).toBe(500);
 });
 
+test('410 is passing for a list of now, and final for one of a version that is gone', async () => {
+  const api = await startApiServer();
+  const client = await connectTo(api, { random: () => 0 });
+  api.next((exchange) => exchange.json(410, status(410, 'Expired', 'too old')));
+  api.answer = (exchange) => exchange.json(200, { metadata: { resourceVersion: '7' }, items: [] });
+  expect(await client.list(pods)).toEqual({ metadata: { resourceVersion: '7' }, items: [] });
+  expect(api.requests).toHaveLength(2);
+  api.answer = (exchange) => exchange.json(410, status(410, 'Expired', 'too old'));
+  expect((await failureOf(client.list(pods, { continue: 'x' }))).details).toMatchObject({ status: 410 });
+  expect((await failureOf(client.list(pods, { resourceVersion: '5' }))).details).toMatchObject({ status: 410 });
+  expect(api.requests).toHaveLength(4);
+});
+
 test('the status of a refused stream is told although its body was cut', async () => {
   const api = await startApiServer();
   const client = await connectTo(api);
