@@ -60,6 +60,7 @@ export default defineConfig({
           ),
           setupFiles: ['test/faults/setup.ts'],
           pool: 'forks',
+          maxWorkers: availableParallelism(),
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
