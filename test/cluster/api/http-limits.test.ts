@@ -1,5 +1,4 @@
 /** Who sends too slowly, or too much, is cut off; the others are served meanwhile. */
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { type HttpServer, serveHttp } from '../../../src/cluster/api/http.ts';
@@ -24,11 +23,12 @@ async function slow(first: string, piece: string): Promise<string> {
     answer += bytes.toString();
   });
   socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.on('close', resolve));
   socket.write(first);
   const dribble = setInterval(() => socket.write(piece), 40);
   const served = await fetch(`http://127.0.0.1:${server.port}/`);
   expect(await served.text()).toBe('ok');
-  await once(socket, 'close');
+  await closed;
   clearInterval(dribble);
   return answer;
 }
