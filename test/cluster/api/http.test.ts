@@ -1,5 +1,4 @@
 /** The HTTP side stays up whatever it is sent, and leaves nothing when it stops. */
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -24,7 +23,7 @@ async function raw(text: string): Promise<string> {
     answer += bytes.toString();
   });
   socket.on('error', () => undefined);
-  await once(socket, 'close');
+  await new Promise((resolve) => socket.on('close', resolve));
   return answer;
 }
 
