@@ -5,19 +5,18 @@
  * names one event for ever; fields may be added to an event, none changes its meaning.
  */
 import type { Outcome, Provenance } from '../../machines/outcome.ts';
+import type {
+  BuildState as BuildStateName,
+  ContainerState as ContainerStateName,
+  PodState as PodStateName,
+} from '../../machines/states.ts';
 import type { DebugEnd, DebugTarget } from '../debug/types.ts';
 
-export type BuildStateName =
-  | 'setup'
-  | 'assembling'
-  | 'running'
-  | 'succeeded'
-  | 'failed'
-  | 'canceled'
-  | 'errored'
-  | 'removed';
-export type PodStateName = 'creating' | 'pending' | 'running' | 'ending' | 'gone';
-export type ContainerStateName = 'pending' | 'pulling' | 'pullFailed' | 'running' | 'terminated' | 'canceled';
+export type {
+  BuildState as BuildStateName,
+  ContainerState as ContainerStateName,
+  PodState as PodStateName,
+} from '../../machines/states.ts';
 
 export interface PodRef {
   readonly namespace: string;

@@ -2,20 +2,11 @@
 import type { SnapshotFrom } from 'xstate';
 import type { containerMachine } from '../../machines/container.ts';
 import type { Outcome } from '../../machines/outcome.ts';
+import type { ContainerState, PodState } from '../../machines/states.ts';
 import type { PodFacts } from '../pod/facts.ts';
 import { identify } from '../pod/identity.ts';
 
-export type BuildState =
-  | 'setup'
-  | 'assembling'
-  | 'running'
-  | 'succeeded'
-  | 'failed'
-  | 'canceled'
-  | 'errored'
-  | 'removed';
-export type PodState = 'creating' | 'pending' | 'running' | 'ending' | 'gone';
-export type ContainerState = 'pending' | 'pulling' | 'pullFailed' | 'running' | 'terminated' | 'canceled';
+export type { BuildState, ContainerState, PodState } from '../../machines/states.ts';
 
 export interface ContainerSnapshotView {
   readonly name: string;
