@@ -38,9 +38,9 @@ async function startBuild(namespace: string, seconds = 300): Promise<{ readonly 
     'json',
   ]);
   await run.seen('begun with');
-  const { out } = await podwright(['list', ...at(namespace), '--output', 'json']);
-  const id = jsonLines(out).at(-1)?.['build'];
-  if (typeof id !== 'string') throw new Error(`no build in ${out}`);
+  // From its own output: the list's order is by second, and another build may be as old.
+  const [id] = run.output().match(/(?<="type":"build.prepared","time":"[^"]*","build":")[^"]+/) ?? [];
+  if (id === undefined) throw new Error(`no build in ${run.output()}`);
   return { run, id };
 }
 
