@@ -12,14 +12,16 @@ export interface ClusterBuild {
   readonly plan: RecoveryPlan;
 }
 
-/** Oldest first. Pods whose plan cannot be read are not builds that this version knows. */
+/** Oldest first, those of one second by name. Pods whose plan cannot be read are not builds that this version knows. */
 export async function listBuilds(client: KubeClient, namespace: string): Promise<readonly ClusterBuild[]> {
   const { items } = await client.list<Pod>(
     { resource: 'pods', namespace },
     { labelSelector: `${labels.managedBy}=${managedBy}` },
   );
   const created = (build: ClusterBuild): string => build.pod.metadata.creationTimestamp ?? '';
-  return items.flatMap(readBuild).toSorted((left, right) => created(left).localeCompare(created(right)));
+  return items
+    .flatMap(readBuild)
+    .toSorted((left, right) => compare(created(left), created(right)) || compare(left.id, right.id));
 }
 
 /** By the build's id or the pod's name. Throws `ERR_PODWRIGHT_NOT_FOUND` with the builds that there are. */
@@ -31,6 +33,10 @@ export async function findBuild(client: KubeClient, namespace: string, name: str
   throw new PodwrightError('ERR_PODWRIGHT_NOT_FOUND', `there is no build "${name}" in the namespace "${namespace}"`, {
     remedy: known === '' ? 'It has none at all; look into another one with --namespace.' : `There are: ${known}.`,
   });
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 function readBuild(pod: Pod): readonly ClusterBuild[] {
