@@ -136,7 +136,7 @@ describe('podwright record', () => {
       const file = `${folder.path}/seen.jsonl`;
       const recording = start(['record', '--kubeconfig', cluster.kubeConfig, '--namespace', 'seen', '--out', file]);
       const written = (): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
-      await eventually(() => written().includes('"resource":"events"'), 'both lists are recorded');
+      await recording.line(/Recording pods of seen/);
       const spec = { restartPolicy: 'Never', containers: [{ name: 'a', image: 'lab.local/step:1' }] };
       await client.create({ resource: 'pods', namespace: 'seen' }, { metadata: { name: 'one' }, spec });
       await eventually(() => written().includes('"phase":"Failed"'), 'the pod has ended');

@@ -13,10 +13,7 @@ const step = (name: string, ...commands: readonly string[]): string =>
 const pipeline = (name: string, ...steps: readonly string[]): string =>
   folder.file(name, `version: "1"\nsteps:\n${steps.join('\n')}\n`);
 
-/** Processes are slow to start when all cores are busy. */
-const patience = { timeout: 60_000 };
-
-describe('a build that ends by itself', patience, () => {
+describe('a build that ends by itself', () => {
   test('succeeds with 0, after the name, state and log of each step', async () => {
     const { code, out, err } = await podwright(['run', 'examples/hello.yml']);
     expect(err).toBe('');
@@ -84,7 +81,7 @@ describe('a build that ends by itself', patience, () => {
   });
 });
 
-describe('a mistake of the user ends with 2, before anything is created', patience, () => {
+describe('a mistake of the user ends with 2, before anything is created', () => {
   test.each([
     ['a file that is not there', ['run', 'no-such.yml'], 'no-such.yml: there is no such file'],
     ['a folder', ['run', '/'], 'it is a folder'],
@@ -123,7 +120,7 @@ describe('a mistake of the user ends with 2, before anything is created', patien
   });
 });
 
-describe('an interrupt', patience, () => {
+describe('an interrupt', () => {
   const sleeping = pipeline('sleeps.yml', step('one', 'echo begun', 'sleep 600'), step('two', 'true'));
 
   test('cancels the build, removes its pod, and ends with 130', async () => {

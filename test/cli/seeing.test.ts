@@ -1,13 +1,9 @@
 // `podwright run` serves what it does while it does it, tells what can be debugged, and keeps secrets out of it.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { Folder, podwright, start } from './podwright.ts';
 
-const bin = fileURLToPath(new URL('../../bin/podwright.js', import.meta.url));
+const folder = new Folder();
+afterAll(() => folder.end());
 
 test('--inspect and --debug: page, events, state, metrics, log lines and what to attach to', async () => {
   const file = pipeline(`
@@ -18,7 +14,7 @@ steps:
     secrets: [api_key]
     commands:
       - echo "the key is $API_KEY"
-      - sleep 1
+      - ${folder.untilMade('seen')}
 `);
   const args = [
     'run',
@@ -38,6 +34,7 @@ steps:
   expect(state['debuggingContainers']).toMatchObject([
     { status: 'Started', runtime: 'nodejs', debugPorts: { devtools: 9230 } },
   ]);
+  folder.file('seen', '');
   await run.line(/the inspector stays at/);
 
   const page = await fetch(url);
@@ -58,18 +55,17 @@ steps:
   expect(JSON.stringify(events)).not.toContain('hunter2');
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('podwright_builds_total{outcome="succeeded"} 1');
 
-  run.child.kill('SIGINT');
-  const [code] = await run.ended;
+  run.signal('SIGINT');
+  const { code, out, err } = await run.ended;
   expect(code).toBe(0);
-  expect(run.output()).not.toContain('Canceling');
+  expect(out + err).not.toContain('Canceling');
 });
 
 test('spans go to the SDK that the process was started with, and nowhere without one', async () => {
-  const set = join(mkdtempSync(join(tmpdir(), 'podwright-otel-')), 'otel.mjs');
   const sdk = import.meta.resolve('@opentelemetry/sdk-trace-base');
   const api = import.meta.resolve('@opentelemetry/api');
-  writeFileSync(
-    set,
+  const set = folder.file(
+    'otel.mjs',
     `import { trace } from ${JSON.stringify(api)};
      import { BasicTracerProvider, SimpleSpanProcessor } from ${JSON.stringify(sdk)};
      const exporter = {
@@ -78,10 +74,15 @@ test('spans go to the SDK that the process was started with, and nowhere without
      };
      trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));`,
   );
-  const file = pipeline('version: "1"\nsteps:\n  - name: hello\n    image: alpine:3\n    commands: [echo]\n');
-  const traced = start(['run', file], ['--import', set]);
-  expect((await traced.ended)[0]).toBe(0);
-  for (const name of ['step hello', 'run', 'build ']) expect(traced.output()).toContain(`SPAN ${name}`);
+  const file = pipeline(
+    `version: "1"\nsteps:\n  - name: hello\n    image: alpine:3\n    commands: ["${folder.untilMade('running')}"]\n`,
+  );
+  const run = start(['run', file], { nodeArgs: ['--import', set] });
+  await run.line(/\[hello\] running/);
+  folder.file('running', '');
+  const { code, err } = await run.ended;
+  expect(code).toBe(0);
+  for (const name of ['step hello', 'run', 'build ']) expect(err).toContain(`SPAN ${name}`);
 });
 
 test.each([
@@ -90,55 +91,14 @@ test.each([
   ['another address without a token', ['--events-port', '0', '--events-host', '0.0.0.0'], /without a token/],
   ['no port', ['--events-port', 'eighty'], /"eighty" is no port/],
 ])('%s is a mistake of the user: exit 2, with the remedy', async (_name, flags, message) => {
-  const run = start([
-    'run',
-    pipeline('version: "1"\nsteps:\n  - name: hello\n    image: alpine:3\n    commands: [echo]\n'),
-    ...flags,
-  ]);
-  const [code] = await run.ended;
-  expect(run.output()).toMatch(message);
+  const file = pipeline('version: "1"\nsteps:\n  - name: hello\n    image: alpine:3\n    commands: [echo]\n');
+  const { code, out, err } = await podwright(['run', file, ...flags]);
+  expect(out + err).toMatch(message);
   expect(code).toBe(2);
 });
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly ended: Promise<unknown[]>;
-  output(): string;
-  /** Waits for a line; gives the first group, or the whole match. */
-  line(pattern: RegExp): Promise<string>;
-}
-
-function start(args: readonly string[], nodeArgs: readonly string[] = []): Run {
-  const child = spawn(process.execPath, [...nodeArgs, bin, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let output = '';
-  const looks = new Set<() => void>();
-  const take = (chunk: Buffer): void => {
-    output += chunk.toString();
-    for (const look of [...looks]) look();
-  };
-  child.stdout.on('data', take);
-  child.stderr.on('data', take);
-  const ended = once(child, 'close');
-  const line = (pattern: RegExp): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const look = (): void => {
-        const match = pattern.exec(output);
-        if (match === null) return;
-        looks.delete(look);
-        resolve(match[1] ?? match[0]);
-      };
-      looks.add(look);
-      look();
-      void ended.then(() => reject(new Error(`it ended without ${pattern}:\n${output}`)));
-    });
-  return { child, ended, output: () => output, line };
-}
-
 function pipeline(text: string): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'podwright-seeing-')), 'pipeline.yml');
-  writeFileSync(file, text);
-  return file;
+  return folder.file('pipeline.yml', text);
 }
 
 async function json(url: string): Promise<Record<string, unknown>> {

@@ -1,14 +1,12 @@
 // `podwright serve` shows builds that others run, and `podwright watch` what can be debugged, on any cluster.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedCluster, startCluster } from '../../src/cluster/index.ts';
 import { debugAnnotation } from '../../src/debug/annotation.ts';
 import type { State } from '../../src/events/state.ts';
 import { createRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { Folder, start } from './podwright.ts';
 
-const bin = fileURLToPath(new URL('../../bin/podwright.js', import.meta.url));
+const folder = new Folder();
 let cluster: EmbeddedCluster;
 let runtime: Runtime;
 
@@ -19,17 +17,19 @@ beforeAll(async () => {
 afterAll(async () => {
   await runtime.close();
   await cluster.stop();
+  folder.end();
 });
 
 test('serve: builds that run already and that come later, their verdicts, and logs when somebody looks', async () => {
   const step = { image: 'alpine:3', role: 'step' as const };
   const early = await runtime.setupBuild({
     id: 'early',
-    containers: [{ ...step, name: 'one', script: 'echo hello; sleep 2; exit 3' }],
+    containers: [{ ...step, name: 'one', script: `echo hello; ${folder.untilMade('served')}; exit 3` }],
   });
   await runtime.assembleBuild(early);
   await runtime.runContainer(early, 'one');
-  const served = await start(['serve'], /inspector: (http:\S+)/);
+  const served = await watching(['serve'], /inspector: (http:\S+)/);
+  folder.file('served', '');
   const late = await runtime.setupBuild({
     id: 'late',
     containers: [{ ...step, name: 'unit tests', script: 'echo late' }],
@@ -45,7 +45,7 @@ test('serve: builds that run already and that come later, their verdicts, and lo
       name,
       containers.map(({ outcome }) => outcome && 'exitCode' in outcome && outcome.exitCode),
     ]);
-  await expect.poll(verdicts, { timeout: 20_000 }).toEqual([
+  await expect.poll(verdicts).toEqual([
     ['early', [3]],
     ['late', [0]],
   ]);
@@ -56,24 +56,25 @@ test('serve: builds that run already and that come later, their verdicts, and lo
   expect(metrics).toMatch(/podwright_watch_lists_total\{resource="pods"\} 1\n/);
   for (const build of [early, late]) await runtime.removeBuild(build);
   await expect
-    .poll(async () => Object.values((await state()).builds).map((build) => build.state), { timeout: 20_000 })
+    .poll(async () => Object.values((await state()).builds).map((build) => build.state))
     .toEqual(['removed', 'removed']);
   expect(await served.stop()).toBe(0);
 });
 
 test('watch: what can be debugged, as lines and as Skaffold’s events', async () => {
-  const watched = await start(['watch', '--events-port', '0'], /events: (http:\S+)/);
+  const watched = await watching(['watch', '--events-port', '0'], /events: (http:\S+)/);
   const annotations = { [debugAnnotation]: JSON.stringify({ web: { runtime: 'python', ports: { dap: 5678 } } }) };
   const build = await runtime.setupBuild({
     id: 'debugged',
     annotations,
-    containers: [{ name: 'web', image: 'alpine:3', role: 'step', script: 'sleep 1' }],
+    containers: [{ name: 'web', image: 'alpine:3', role: 'step', script: folder.untilMade('told') }],
   });
   await runtime.assembleBuild(build);
   await runtime.runContainer(build, 'web');
+  await watched.line(/debug: a python debugger can attach to pod\/\S+:web \(default\): dap 5678 \(alpine:3\)/);
+  folder.file('told', '');
   await runtime.waitContainer(build, 'web');
   await runtime.removeBuild(build);
-  await watched.line(/debug: a python debugger can attach to pod\/\S+:web \(default\): dap 5678 \(alpine:3\)/);
   await watched.line(/ended with exit code 0/);
   const events = await (await fetch(`${watched.url}/v3/events?format=ndjson&follow=false`)).text();
   // The placeholder ran before the step, and is not told.
@@ -84,26 +85,14 @@ test('watch: what can be debugged, as lines and as Skaffold’s events', async (
   expect(await watched.stop()).toBe(0);
 });
 
-async function start(args: readonly string[], pattern: RegExp) {
-  const all = [bin, ...args, '--kubeconfig', cluster.kubeConfig, '--namespace', 'default'];
-  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let output = '';
-  const take = (chunk: Buffer): void => {
-    output += chunk.toString();
+/** The command on the cluster, once it watches. */
+async function watching(args: readonly string[], pattern: RegExp) {
+  const started = start([...args, '--kubeconfig', cluster.kubeConfig, '--namespace', 'default']);
+  const url = await started.line(pattern);
+  await started.line(/watching the (builds|pods) of namespace default/);
+  const stop = async (): Promise<number | null> => {
+    started.signal('SIGINT');
+    return (await started.ended).code;
   };
-  child.stdout.on('data', take);
-  child.stderr.on('data', take);
-  const ended = once(child, 'close');
-  const line = async (wanted: RegExp): Promise<string> => {
-    await expect.poll(() => output, { timeout: 20_000 }).toMatch(wanted);
-    return wanted.exec(output)?.[1] ?? '';
-  };
-  const url = await line(pattern);
-  await line(/watching the (builds|pods) of namespace default/);
-  const stop = async (): Promise<unknown> => {
-    child.kill('SIGINT');
-    return (await ended)[0];
-  };
-  return { url, line, stop };
+  return { url, line: started.line, stop };
 }

@@ -58,7 +58,7 @@ describe('what is brought in', () => {
   });
 });
 
-describe('podwright run --workspace', { timeout: 60_000 }, () => {
+describe('podwright run --workspace', () => {
   const file = folder.file(
     'ignored.vela.yml',
     `version: "1"

@@ -50,7 +50,7 @@ describe('a build that runs', { timeout: 60_000 }, () => {
   test('is listed, its log is shown, and it can be canceled', async () => {
     const { run, id } = await startBuild('a');
     const list = await podwright(['list', ...at('a')]);
-    expect(list.out).toMatch(new RegExp(`^BUILD +PHASE +AGE +STEPS .*\\n${id} +Running +[0-9.]+ s +3 `));
+    expect(list.out).toMatch(new RegExp(`^BUILD +PHASE +AGE +STEPS .*\\n${id} +Running +[0-9.]+ (?:s|min \\d+ s) +3 `));
     const logs = await podwright(['logs', id, 'second', '--no-follow', ...at('a')]);
     expect(logs.out).toContain('begun with t0k3n-value\n');
     expect((await podwright(['logs', id, 'third', ...at('a')])).err).toContain('has not started yet');
