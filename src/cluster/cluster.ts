@@ -161,8 +161,9 @@ class Cluster implements EmbeddedCluster {
     const injector = new FaultInjector((request) => server.handle(request), {
       clock: this.#clock,
       random: this.#random.fork('injector'),
+      logger: this.#logger,
       rules: this.#rules,
-      revision: () => this.#store.current,
+      store: this.#store,
     });
     this.#front = new FrontDoor(injector.transport);
     const admin = withAdmin(
@@ -252,7 +253,7 @@ class Cluster implements EmbeddedCluster {
       ...this.#partOptions('kubelet', this.#nodeClock),
       runtime,
       restarted,
-      disturbEvent: () => drawEventFault(this.#rules, this.#random),
+      disturbEvent: () => drawEventFault(this.#rules, this.#random, this.#logger),
       node: {
         name: this.#nodeName,
         address: nodeAddress,

@@ -60,6 +60,11 @@ export interface Watching {
 }
 
 export function watch(cluster: EmbeddedCluster, path: string, userAgent = 'test'): Watching {
+  return stream(cluster, `${path}${path.includes('?') ? '&' : '?'}watch=true`, userAgent);
+}
+
+/** Any answer that comes piece by piece. */
+export function stream(cluster: EmbeddedCluster, path: string, userAgent = 'test'): Watching {
   const [pathname = '', query = ''] = path.split('?', 2);
   const stop = new AbortController();
   const watching = {
@@ -73,7 +78,7 @@ export function watch(cluster: EmbeddedCluster, path: string, userAgent = 'test'
     const response = await cluster.transport({
       method: 'GET',
       path: pathname,
-      query: new URLSearchParams({ watch: 'true', ...Object.fromEntries(new URLSearchParams(query)) }),
+      query: new URLSearchParams(query),
       headers: { 'user-agent': userAgent },
       body: undefined,
       signal: stop.signal,
@@ -82,7 +87,7 @@ export function watch(cluster: EmbeddedCluster, path: string, userAgent = 'test'
     for await (const piece of response.body) {
       const line = Buffer.from(piece).toString();
       watching.lines.push(line);
-      if (line.endsWith('}\n')) watching.frames.push(JSON.parse(line));
+      if (line.startsWith('{') && line.endsWith('}\n')) watching.frames.push(JSON.parse(line));
     }
   };
   run()

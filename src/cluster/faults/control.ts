@@ -5,7 +5,7 @@ import type { Logger } from '../../logger.ts';
 import type { NodeControl } from '../node-control.ts';
 import type { Random } from '../random.ts';
 import type { RuleBook } from './rule-book.ts';
-import type { ClusterFault, Fault, FaultRule } from './rules.ts';
+import { type ClusterFault, type Fault, type FaultRule, faultMessage, scopeOf } from './rules.ts';
 
 export interface FaultControl {
   /** The rules that may still apply. */
@@ -39,21 +39,6 @@ export interface FaultControlOptions {
   readonly rules: RuleBook;
   readonly targets: FaultTargets;
 }
-
-const clusterFaults = new Set<Fault['kind']>([
-  'compact',
-  'dropConnections',
-  'shutDownNode',
-  'rebootNode',
-  'removeImages',
-  'restartApiServer',
-  'restartKubelet',
-  'silenceNode',
-  'evictPods',
-  'killContainers',
-  'killSandboxes',
-  'skewNodeClock',
-]);
 
 const downMs = 2_000;
 
@@ -125,8 +110,9 @@ export class Faults implements FaultControl {
   }
 
   async #strike(fault: ClusterFault): Promise<void> {
-    const { targets, random, clock } = this.#options;
+    const { targets, random, clock, logger } = this.#options;
     const { node } = targets;
+    logger.debug(faultMessage, { fault: fault.kind });
     const pause = (span: NonNullable<FaultRule['afterMs']>): Promise<void> => sleep(clock, random.duration(span));
     switch (fault.kind) {
       case 'compact':
@@ -174,5 +160,5 @@ export class Faults implements FaultControl {
 const lowOnMemory = 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. ';
 
 function isClusterFault(fault: Fault): fault is ClusterFault {
-  return clusterFaults.has(fault.kind);
+  return scopeOf(fault) === 'cluster';
 }

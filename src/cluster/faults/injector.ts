@@ -1,28 +1,30 @@
 /** Stands in front of the API server and lets requests, watches and logs go wrong as the rules say. */
 import { type Clock, sleep } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { requestInfo } from '../api/request-info.ts';
+import { findDefinition } from '../api/resources.ts';
 import { failure, StatusError } from '../api/status.ts';
 import type { Random } from '../random.ts';
+import type { RevisionStore } from '../store/revisions.ts';
 import { type ApiRequest, type ApiResponse, ConnectionLost, type Transport } from '../transport.ts';
 import type { RuleBook } from './rule-book.ts';
-import type { EventFault, FaultMatch, LogFault, RequestFault, WatchFault } from './rules.ts';
-import { watchFaultKinds } from './rules.ts';
+import type { EventFault, Fault, FaultMatch, FaultScope, LogFault, RequestFault, WatchFault } from './rules.ts';
+import { faultMessage, scopeOf } from './rules.ts';
 import { disturbedLog, disturbedWatch } from './streams.ts';
 
 export interface InjectorOptions {
   readonly clock: Clock;
   readonly random: Random;
+  readonly logger: Logger;
   readonly rules: RuleBook;
-  /** The number of the last write. */
-  readonly revision: () => number;
+  readonly store: RevisionStore;
 }
-
-const requestFaultKinds = ['delay', 'refuse', 'throttle', 'resetBefore', 'resetAfter', 'staleList'];
-const logFaultKinds = ['logCut', 'logHang'];
 
 /** A watch without a number of its own goes wrong after at most so many frames. */
 const framesMax = 12;
+/** As with frames, of a log. */
+const piecesMax = 3;
 
 export class FaultInjector {
   readonly #options: InjectorOptions;
@@ -34,23 +36,29 @@ export class FaultInjector {
   }
 
   readonly transport: Transport = async (request) => {
-    const { rules } = this.#options;
-    if (rules.isEmpty) return this.#inner(request);
+    if (this.#options.rules.isEmpty) return this.#inner(request);
     const info = requestInfo(request);
-    const takes = (match: FaultMatch | undefined): boolean => matches(match, request, info);
-    const fault = rules.draw((one) => requestFaultKinds.includes(one.fault.kind) && takes(one.match)) as
-      | RequestFault
-      | undefined;
+    const fault = this.#draw<RequestFault>('request', request, info);
     const response = await this.#answer(request, info, fault);
     if (typeof response.body === 'string') return response;
-    return info.verb === 'watch' ? this.#watch(response, takes) : this.#log(response, info, takes);
+    return info.verb === 'watch' ? this.#watch(request, info, response) : this.#log(request, info, response);
   };
+
+  #draw<T extends Fault>(scope: FaultScope, request: ApiRequest, info: RequestInfo): T | undefined {
+    return this.#options.rules.draw(
+      ({ fault, match }) =>
+        scopeOf(fault) === scope &&
+        matches(match, request, info) &&
+        // The fault of a list that may be of any age finds none elsewhere.
+        (fault.kind !== 'staleList' || mayBeStale(request, info)),
+    ) as T | undefined;
+  }
 
   async #answer(request: ApiRequest, info: RequestInfo, fault: RequestFault | undefined): Promise<ApiResponse> {
     const { clock, random } = this.#options;
-    switch (fault?.kind) {
-      case undefined:
-        return this.#inner(request);
+    if (fault === undefined) return this.#inner(request);
+    this.#struck(fault, request);
+    switch (fault.kind) {
       case 'delay':
         await sleep(clock, random.duration(fault.ms), request.signal);
         return this.#inner(request);
@@ -66,44 +74,59 @@ export class FaultInjector {
         throw new ConnectionLost('read ECONNRESET');
       }
       case 'staleList':
-        return this.#inner(info.verb === 'list' ? this.#older(request, fault.revisions) : request);
+        return this.#inner(this.#older(request, info, fault.revisions));
     }
   }
 
-  /** A list that may be of any age gets one that is too old. */
-  #older(request: ApiRequest, revisions: number): ApiRequest {
-    if (request.query.get('resourceVersion') !== '0') return request;
+  /** The same list as of so many revisions ago, or of the oldest state that is still known. */
+  #older(request: ApiRequest, { group, version, resource }: RequestInfo, revisions: number): ApiRequest {
+    const { store } = this.#options;
+    const definition = findDefinition(group, version, resource);
+    if (definition === undefined) return request;
     const query = new URLSearchParams(request.query);
-    query.set('resourceVersion', String(this.#options.revision() - revisions));
+    query.set('resourceVersion', String(Math.max(store.oldest(definition.storage), store.current - revisions)));
     query.set('resourceVersionMatch', 'Exact');
+    // A watch cache does not page.
+    query.delete('limit');
     return { ...request, query };
   }
 
-  #watch(response: ApiResponse, takes: (match: FaultMatch | undefined) => boolean): ApiResponse {
-    const { rules, random } = this.#options;
-    const kinds: readonly string[] = watchFaultKinds;
-    const fault = rules.draw((one) => kinds.includes(one.fault.kind) && takes(one.match)) as WatchFault | undefined;
+  #watch(request: ApiRequest, info: RequestInfo, response: ApiResponse): ApiResponse {
+    const { random, store } = this.#options;
+    const fault = this.#draw<WatchFault>('watch', request, info);
     if (fault === undefined || typeof response.body === 'string') return response;
     const after = fault.afterFrames ?? random.integer(0, framesMax);
-    return { ...response, body: disturbedWatch(response.body, fault.kind, after, this.#options.revision()) };
+    const struck = (): void => this.#struck(fault, request);
+    return { ...response, body: disturbedWatch(response.body, fault.kind, { after, revision: store.current, struck }) };
   }
 
-  #log(response: ApiResponse, info: RequestInfo, takes: (match: FaultMatch | undefined) => boolean): ApiResponse {
+  #log(request: ApiRequest, info: RequestInfo, response: ApiResponse): ApiResponse {
     if (info.subresource !== 'log' || typeof response.body === 'string') return response;
-    const { rules, random } = this.#options;
-    const fault = rules.draw((one) => logFaultKinds.includes(one.fault.kind) && takes(one.match)) as
-      | LogFault
-      | undefined;
+    const fault = this.#draw<LogFault>('log', request, info);
     if (fault === undefined) return response;
-    return { ...response, body: disturbedLog(response.body, fault.kind, fault.afterPieces ?? random.integer(0, 3)) };
+    const after = fault.afterPieces ?? this.#options.random.integer(0, piecesMax);
+    const struck = (): void => this.#struck(fault, request);
+    return { ...response, body: disturbedLog(response.body, fault.kind, { after, struck }) };
+  }
+
+  #struck({ kind }: Fault, { method, path }: ApiRequest): void {
+    this.#options.logger.debug(faultMessage, { fault: kind, method, path });
   }
 }
 
+function mayBeStale({ query }: ApiRequest, { verb }: RequestInfo): boolean {
+  return verb === 'list' && query.get('resourceVersion') === '0';
+}
+
 /** What becomes of one Event of the kubelet. */
-export function drawEventFault(rules: RuleBook, random: Random): { drop: boolean; delayMs: number } {
-  const kinds = ['eventDrop', 'eventDelay'];
-  const fault = rules.draw((one) => kinds.includes(one.fault.kind)) as EventFault | undefined;
+export function drawEventFault(
+  rules: RuleBook,
+  random: Random,
+  logger: Logger,
+): { readonly drop: boolean; readonly delayMs: number } {
+  const fault = rules.draw((one) => scopeOf(one.fault) === 'event') as EventFault | undefined;
   if (fault === undefined) return { drop: false, delayMs: 0 };
+  logger.debug(faultMessage, { fault: fault.kind });
   return fault.kind === 'eventDrop' ? { drop: true, delayMs: 0 } : { drop: false, delayMs: random.duration(fault.ms) };
 }
 

@@ -16,19 +16,16 @@ export type RequestFault =
   /** A list is answered from a cache that is `revisions` behind. */
   | { readonly kind: 'staleList'; readonly revisions: number };
 
-export const watchFaultKinds = [
-  'watchEnd',
-  'watchHang',
-  'watchCut',
-  'watchExpired',
-  'watchInternalError',
-  'watchMalformed',
-  'watchWrongKind',
-] as const;
-
 /** Of one watch, after so many of its frames (default: a few, by chance). */
 export interface WatchFault {
-  readonly kind: (typeof watchFaultKinds)[number];
+  readonly kind:
+    | 'watchEnd'
+    | 'watchHang'
+    | 'watchCut'
+    | 'watchExpired'
+    | 'watchInternalError'
+    | 'watchMalformed'
+    | 'watchWrongKind';
   readonly afterFrames?: number;
 }
 
@@ -88,42 +85,55 @@ const share: Readonly<Record<string, FieldKind>> = { share: 'probability' };
 const frames: Readonly<Record<string, FieldKind>> = { afterFrames: 'count' };
 const pieces: Readonly<Record<string, FieldKind>> = { afterPieces: 'count' };
 
+/** What a fault is a fault of: by it a rule is looked for at the right place. */
+export type FaultScope = 'request' | 'watch' | 'log' | 'event' | 'cluster';
+
 interface FaultForm {
+  readonly of: FaultScope;
   readonly required?: readonly string[];
   readonly fields: Readonly<Record<string, FieldKind>>;
 }
 
 const forms: Readonly<Record<Fault['kind'], FaultForm>> = {
-  delay: { required: ['ms'], fields: { ms: 'duration' } },
-  refuse: { required: ['code'], fields: { code: 'code', retryAfterSeconds: 'count' } },
-  throttle: { fields: { retryAfterSeconds: 'count' } },
-  resetBefore: { fields: none },
-  resetAfter: { fields: none },
-  staleList: { required: ['revisions'], fields: { revisions: 'count' } },
-  watchEnd: { fields: frames },
-  watchHang: { fields: frames },
-  watchCut: { fields: frames },
-  watchExpired: { fields: frames },
-  watchInternalError: { fields: frames },
-  watchMalformed: { fields: frames },
-  watchWrongKind: { fields: frames },
-  logCut: { fields: pieces },
-  logHang: { fields: pieces },
-  eventDrop: { fields: none },
-  eventDelay: { required: ['ms'], fields: { ms: 'duration' } },
-  compact: { fields: none },
-  dropConnections: { fields: none },
-  shutDownNode: { fields: none },
-  rebootNode: { fields: none },
-  removeImages: { fields: none },
-  restartApiServer: { fields: down },
-  restartKubelet: { fields: down },
-  silenceNode: { fields: down },
-  evictPods: { fields: share },
-  killContainers: { fields: share },
-  killSandboxes: { fields: share },
-  skewNodeClock: { required: ['ms'], fields: { ms: 'number' } },
+  delay: { of: 'request', required: ['ms'], fields: { ms: 'duration' } },
+  refuse: { of: 'request', required: ['code'], fields: { code: 'code', retryAfterSeconds: 'count' } },
+  throttle: { of: 'request', fields: { retryAfterSeconds: 'count' } },
+  resetBefore: { of: 'request', fields: none },
+  resetAfter: { of: 'request', fields: none },
+  staleList: { of: 'request', required: ['revisions'], fields: { revisions: 'count' } },
+  watchEnd: { of: 'watch', fields: frames },
+  watchHang: { of: 'watch', fields: frames },
+  watchCut: { of: 'watch', fields: frames },
+  watchExpired: { of: 'watch', fields: frames },
+  watchInternalError: { of: 'watch', fields: frames },
+  watchMalformed: { of: 'watch', fields: frames },
+  watchWrongKind: { of: 'watch', fields: frames },
+  logCut: { of: 'log', fields: pieces },
+  logHang: { of: 'log', fields: pieces },
+  eventDrop: { of: 'event', fields: none },
+  eventDelay: { of: 'event', required: ['ms'], fields: { ms: 'duration' } },
+  compact: { of: 'cluster', fields: none },
+  dropConnections: { of: 'cluster', fields: none },
+  shutDownNode: { of: 'cluster', fields: none },
+  rebootNode: { of: 'cluster', fields: none },
+  removeImages: { of: 'cluster', fields: none },
+  restartApiServer: { of: 'cluster', fields: down },
+  restartKubelet: { of: 'cluster', fields: down },
+  silenceNode: { of: 'cluster', fields: down },
+  evictPods: { of: 'cluster', fields: share },
+  killContainers: { of: 'cluster', fields: share },
+  killSandboxes: { of: 'cluster', fields: share },
+  skewNodeClock: { of: 'cluster', required: ['ms'], fields: { ms: 'number' } },
 };
+
+/** With it a cluster's logger is told of each fault that strikes, and its kind as `fault`. */
+export const faultMessage = 'a fault strikes';
+
+export const faultKinds = Object.keys(forms) as readonly Fault['kind'][];
+
+export function scopeOf({ kind }: Fault): FaultScope {
+  return forms[kind].of;
+}
 
 const ruleFields = ['name', 'fault', 'match', 'rate', 'times', 'afterMs', 'everyMs'];
 const matchFields = ['userAgent', 'own', 'verb', 'method', 'resource', 'subresource', 'namespace'];

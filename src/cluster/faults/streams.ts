@@ -5,23 +5,30 @@ import type { LogFault, WatchFault } from './rules.ts';
 type Piece = string | Uint8Array;
 type Stream = AsyncIterableIterator<Piece>;
 
+export interface Disturbance {
+  /** Pieces that come as they are. */
+  readonly after: number;
+  readonly struck: () => void;
+}
+
 export function disturbedWatch(
   body: AsyncIterable<Piece>,
   kind: WatchFault['kind'],
-  after: number,
-  revision: number,
+  { revision, ...disturbance }: Disturbance & { readonly revision: number },
 ): Stream {
-  return disturbed(body, after, (next) => watchPieces(kind, revision, next));
+  return disturbed(body, disturbance, (next) => watchPieces(kind, revision, next));
 }
 
-export function disturbedLog(body: AsyncIterable<Piece>, kind: LogFault['kind'], after: number): Stream {
-  return disturbed(body, after, (next) => (kind === 'logHang' ? 'hang' : { pieces: [half(next)], next: 'reset' }));
+export function disturbedLog(body: AsyncIterable<Piece>, kind: LogFault['kind'], disturbance: Disturbance): Stream {
+  return disturbed(body, disturbance, (next) =>
+    kind === 'logHang' ? 'hang' : { pieces: [half(next)], next: 'reset' },
+  );
 }
 
 /** What comes in the place of a piece, and what then; `go on` also gives the piece itself. */
-type Disturbance = 'hang' | { readonly pieces: readonly Piece[]; readonly next: 'end' | 'reset' | 'go on' };
+type Substitute = 'hang' | { readonly pieces: readonly Piece[]; readonly next: 'end' | 'reset' | 'go on' };
 
-function watchPieces(kind: WatchFault['kind'], revision: number, next: Piece): Disturbance {
+function watchPieces(kind: WatchFault['kind'], revision: number, next: Piece): Substitute {
   const error = (code: number, reason: string, message: string): string =>
     `${JSON.stringify({
       type: 'ERROR',
@@ -56,7 +63,11 @@ function half(piece: Piece): Piece {
   return piece.slice(0, Math.ceil(piece.length / 2));
 }
 
-function disturbed(body: AsyncIterable<Piece>, after: number, disturb: (next: Piece) => Disturbance): Stream {
+function disturbed(
+  body: AsyncIterable<Piece>,
+  { after, struck }: Disturbance,
+  disturb: (next: Piece) => Substitute,
+): Stream {
   const pieces = body[Symbol.asyncIterator]();
   const extra: Piece[] = [];
   let left = after;
@@ -83,11 +94,12 @@ function disturbed(body: AsyncIterable<Piece>, after: number, disturb: (next: Pi
     if (piece.done === true || state === 'passed') return piece;
     left -= 1;
     if (left >= 0) return piece;
-    const disturbance = disturb(piece.value);
-    if (disturbance === 'hang') state = 'hang';
+    struck();
+    const substitute = disturb(piece.value);
+    if (substitute === 'hang') state = 'hang';
     else {
-      extra.push(...disturbance.pieces, ...(disturbance.next === 'go on' ? [piece.value] : []));
-      state = disturbance.next === 'go on' ? 'passed' : disturbance.next;
+      extra.push(...substitute.pieces, ...(substitute.next === 'go on' ? [piece.value] : []));
+      state = substitute.next === 'go on' ? 'passed' : substitute.next;
     }
     return next();
   };

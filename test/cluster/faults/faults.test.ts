@@ -1,7 +1,7 @@
 /** Each fault does what it says, to those it is meant for, as often as it should. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Fault, type FaultRule, parseFaultRules } from '../../../src/cluster/index.ts';
-import { aPod, send, watch } from '../memory-client.ts';
+import { type Anything, aPod, send, stream, watch } from '../memory-client.ts';
 import { allRun, containerOf, events, pods, type Stand, startStand, stopStands } from '../stand.ts';
 
 afterEach(stopStands);
@@ -65,9 +65,22 @@ describe('of requests', () => {
     await send(cluster, 'POST', pods, aPod('a'));
     await pass(5_000);
     await send(cluster, 'POST', pods, aPod('b', { spec: { nodeSelector: { no: 'such' } } }));
-    cluster.faults.add(forVictim({ kind: 'staleList', revisions: 1 }, { times: 2 }));
-    expect((await send(cluster, 'GET', `${pods}?resourceVersion=0`, undefined, asVictim)).body.items).toHaveLength(1);
-    expect((await send(cluster, 'GET', pods, undefined, asVictim)).body.items).toHaveLength(2);
+    cluster.faults.add(forVictim({ kind: 'staleList', revisions: 1 }));
+    const listed = async (query: string): Promise<Anything[]> =>
+      (await send(cluster, 'GET', `${pods}${query}`, undefined, asVictim)).body.items;
+    expect(await listed('')).toHaveLength(2);
+    expect(await listed('?resourceVersion=0&limit=1')).toHaveLength(1);
+    expect(await listed('?resourceVersion=0')).toHaveLength(2);
+  });
+
+  test('a stale list is no older than what is still known', async () => {
+    const { cluster, pass } = await startStand();
+    await send(cluster, 'POST', pods, aPod('a'));
+    await pass(5_000);
+    cluster.compact();
+    cluster.faults.add(forVictim({ kind: 'staleList', revisions: 1_000 }));
+    const { body } = await send(cluster, 'GET', `${pods}?resourceVersion=0`, undefined, asVictim);
+    expect(body).toMatchObject({ kind: 'PodList', items: [{ metadata: { name: 'a' } }] });
   });
 
   test('by rate it comes about so often, and to each seed the same', async () => {
@@ -155,7 +168,11 @@ test('of logs: cut in the middle, or silent for ever', async () => {
   cluster.faults.add(forVictim({ kind: 'logCut', afterPieces: 0 }));
   const log = send(cluster, 'GET', `${pods}/a/log?follow=true`, undefined, asVictim);
   const broken = expect(log).rejects.toThrow('ECONNRESET');
-  await pass(3_000);
+  await pass(100);
+  cluster.faults.add(forVictim({ kind: 'logHang', afterPieces: 1 }));
+  const hung = stream(cluster, `${pods}/a/log?follow=true`, 'victim');
+  await pass(600_000);
+  expect([hung.lines.length, hung.ended]).toEqual([1, false]);
   await broken;
 });
 
