@@ -10,7 +10,8 @@ const setUp: readonly Step[] = [
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata: { name: 'settings' },
-        data: { level: 'debug', file: 'a\nb\n' },
+        // One key: kubectl describe writes several in the chance order of a Go map.
+        data: { level: 'debug\nof two lines\n' },
       }),
       manifest({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'token' }, stringData: { key: 'value' } }),
       pod('two', [
