@@ -21,4 +21,7 @@ export interface Strategy {
   /** Takes back what may not be changed in this way, raises the generation. Changes `next`. */
   readonly prepareUpdate?: (next: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (next: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** Of a write through the status subresource. Changes `next`. */
+  readonly prepareStatus?: (next: ApiObject, old: ApiObject) => void;
+  readonly validateStatus?: (next: ApiObject, old: ApiObject) => readonly FieldError[];
 }

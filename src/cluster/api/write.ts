@@ -81,6 +81,9 @@ function replace(call: Call, old: ApiObject, wanted: ApiObject): ApiObject {
   if (info.subresource === 'status') {
     const { ['status']: status } = next;
     Object.assign(next, { ...copy(old), status });
+    definition.strategy.prepareStatus?.(next, old);
+    const errors = definition.strategy.validateStatus?.(next, old) ?? [];
+    if (errors.length > 0) throw invalid(definition.kind, definition.group, old.metadata.name, errors);
   } else {
     definition.strategy.prepareUpdate?.(next, old, context);
     const errors = definition.strategy.validateUpdate?.(next, old, context) ?? metadataErrors(next.metadata);

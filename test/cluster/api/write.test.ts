@@ -1,7 +1,7 @@
 /** Creates, updates, patches: defaults, what is refused and in which words. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { aPod, jsonPatch, merge, strategic } from '../memory-client.ts';
-import { allRun, pods, startStand, stopStands } from '../stand.ts';
+import { type Anything, aPod, jsonPatch, merge, strategic } from '../memory-client.ts';
+import { allRun, containerOf, pods, startStand, stopStands } from '../stand.ts';
 
 afterEach(stopStands);
 
@@ -311,6 +311,36 @@ describe('patch', () => {
     expect(body.status.message).toBe('hello');
     expect(body.spec.nodeName).toBeUndefined();
     expect(body.metadata.labels).toBeUndefined();
+  });
+
+  test('of the status takes no end back that is final, and changes no class', async () => {
+    const { send, podWhen } = await startStand();
+    const rule = { action: 'Restart', exitCodes: { operator: 'In', values: [0] } };
+    const containers = [
+      { name: 'a', image: 'lab.local/quiet:1' },
+      { name: 'b', image: 'lab.local/quiet:1', restartPolicy: 'Never', restartPolicyRules: [rule] },
+      { name: 'c', image: 'lab.local/forever:1' },
+    ];
+    await send('POST', pods, aPod('p', { containers }));
+    const { status } = await podWhen('p', (pod) => containerOf(pod, 'a')?.state.terminated !== undefined);
+    const rewritten = (name: string): object => ({
+      status: {
+        containerStatuses: status.containerStatuses.map((one: Anything) =>
+          one.name === name ? { ...one, state: { running: { startedAt: '2026-01-01T00:00:00Z' } } } : one,
+        ),
+      },
+    });
+    const text = 'status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state';
+    expect((await send('PATCH', `${pods}/p/status`, rewritten('a'), merge)).body).toMatchObject({
+      code: 422,
+      message: `Pod "p" is invalid: ${text}`,
+      details: { causes: [{ reason: 'FieldValueForbidden', field: 'status.containerStatuses[0].state' }] },
+    });
+    expect((await send('PATCH', `${pods}/p/status`, rewritten('b'), merge)).status).toBe(200);
+    const { body } = await send('PATCH', `${pods}/p/status`, { status: { qosClass: 'Guaranteed' } }, merge);
+    expect(body.message).toBe('Pod "p" is invalid: status.qosClass: Invalid value: "Guaranteed": field is immutable');
+    const kept = await send('PATCH', `${pods}/p/status`, { status: { qosClass: null } }, merge);
+    expect(kept.body.status.qosClass).toBe('BestEffort');
   });
 });
 

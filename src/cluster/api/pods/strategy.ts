@@ -6,6 +6,7 @@ import type { SelectableFields } from '../selectors.ts';
 import type { Strategy } from '../strategy.ts';
 import { applyPodDefaults } from './defaults.ts';
 import { qosClass } from './qos.ts';
+import { validateStatusUpdate } from './status-update.ts';
 import { validatePodUpdate } from './update.ts';
 import { validatePod } from './validate.ts';
 
@@ -56,4 +57,10 @@ export const podStrategy: Strategy = {
     next.metadata.generation = (old.metadata.generation ?? 1) + (equal(next['spec'], old['spec']) ? 0 : 1);
   },
   validateUpdate: (next, old, { profile }) => validatePodUpdate(next as PodObject, old as PodObject, profile),
+  prepareStatus(next, old) {
+    // Kubelets drop it when they reject a pod.
+    const { qosClass: known } = status(old);
+    if (known !== undefined) status(next).qosClass ??= known;
+  },
+  validateStatus: (next, old) => validateStatusUpdate(next as PodObject, old as PodObject),
 };
