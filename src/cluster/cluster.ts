@@ -33,6 +33,7 @@ import type { ClusterOptions, EmbeddedCluster } from './options.ts';
 import { type Profile, profileNames, profiles } from './profile.ts';
 import { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
+import { SelfCheck } from './self-check.ts';
 import { RevisionStore } from './store/revisions.ts';
 import { timestamp } from './times.ts';
 import { measuredTimings, quickTimings, type Timings } from './timings.ts';
@@ -78,6 +79,7 @@ class Cluster implements EmbeddedCluster {
   readonly #random: Random;
   readonly #rules: RuleBook;
   readonly #store: RevisionStore;
+  readonly #selfCheck = new SelfCheck();
   readonly #timings: Timings;
   readonly #ownToken: string;
   readonly #warnings: string[] = [];
@@ -155,6 +157,7 @@ class Cluster implements EmbeddedCluster {
       ownToken: this.#ownToken,
       tokensRequired: tokens.length > 0,
     });
+    this.#selfCheck.follow(this.#store, () => server.writer);
     for (const name of ['default', 'kube-system', 'kube-public', ...(this.#options.namespaces ?? [])]) {
       this.#createNamespace(name);
     }
@@ -242,6 +245,7 @@ class Cluster implements EmbeddedCluster {
       startApiServer: () => this.startApiServer(),
       removeImages: () => backend.removeImages(),
       skewNodeClock: (ms) => {
+        this.#selfCheck.ignoresTimes = true;
         this.#nodeClock.skewMs = ms;
       },
     };
@@ -278,6 +282,7 @@ class Cluster implements EmbeddedCluster {
     await this.#http?.close();
     this.#clock.close();
     if (this.#directory !== '') await rm(this.#directory, { recursive: true, force: true });
+    this.#selfCheck.conclude();
   }
 
   get #inMemory(): boolean {

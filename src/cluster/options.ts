@@ -87,6 +87,9 @@ export interface EmbeddedCluster {
   stopApiServer(): void;
   /** It comes back with its state, and with watch caches that begin now. */
   startApiServer(): void;
-  /** Kills what still runs and leaves nothing behind. Idempotent. */
+  /**
+   * Kills what still runs and leaves nothing behind. Idempotent. Rejects with ERR_PODWRIGHT_ASSERTION, when all that is
+   * done, if the cluster has shown of a pod what no real one shows: nothing that was seen on it is worth anything then.
+   */
   stop(): Promise<void>;
 }

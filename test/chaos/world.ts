@@ -65,7 +65,10 @@ export async function playWorld(
     if (open !== undefined && open > 0) wrong.push(`${open} requests are left open`);
   } finally {
     let stopped = false;
-    void cluster.stop().finally(() => (stopped = true));
+    cluster
+      .stop()
+      .catch((error: unknown) => wrong.push(String(error)))
+      .finally(() => (stopped = true));
     await passTimeUntil(clock, cleaningMs, () => stopped);
     endChance();
   }

@@ -63,11 +63,16 @@ export class Access {
 
   /** Throws 401. `component` is the cluster's own scheduler, kubelet or controller. */
   authenticate(authorization: string | undefined, ownToken: string, required: boolean): User {
-    const token = authorization?.match(/^Bearer\s+(\S+)$/i)?.[1];
+    const token = bearerToken(authorization);
     if (token === ownToken || !required) return administrator;
     const user = token === undefined ? undefined : this.#users.get(token);
     if (user === undefined) throw unauthorized();
     return user;
+  }
+
+  /** Whether it is one of the cluster's own parts that asks. */
+  isOwn(authorization: string | undefined, ownToken: string): boolean {
+    return bearerToken(authorization) === ownToken;
   }
 
   /** Whether the token, where one is needed, is the cluster's own or an administrator's. */
@@ -131,4 +136,8 @@ function covers(rule: Rule, { verb, group, resource, subresource, name }: Access
   if (!has(rule.verbs, verb) || !has(rule.apiGroups, group) || !has(rule.resources, full)) return false;
   const names = rule.resourceNames ?? [];
   return names.length === 0 || (name !== undefined && names.includes(name));
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  return authorization?.match(/^Bearer\s+(\S+)$/i)?.[1];
 }

@@ -5,6 +5,7 @@
  * own is logged and answered with 500, and the server goes on.
  */
 import { isObject, type Json } from '../json.ts';
+import type { Writer } from '../self-check.ts';
 import type { ApiRequest, ApiResponse } from '../transport.ts';
 import { ConnectionLost } from '../transport.ts';
 import type { ApiObject } from '../types.ts';
@@ -50,9 +51,15 @@ export interface ServerOptions {
 
 export class ApiServer {
   readonly #options: ServerOptions;
+  #writer: Writer = 'own';
 
   constructor(options: ServerOptions) {
     this.#options = options;
+  }
+
+  /** Whose request is carried out; to be asked within a write. */
+  get writer(): Writer {
+    return this.#writer;
   }
 
   /** Rejects only with ConnectionLost. */
@@ -120,6 +127,8 @@ export class ApiServer {
     if (definition === undefined || (!definition.namespaced && info.namespace !== undefined)) throw noSuchPath();
     if (!access.allows(user, info)) throw access.refusal(user, info);
     const call: Call = { context, request, info, definition, user, warnings: [] };
+    // What writes does so at once, in this turn.
+    this.#writer = access.isOwn(request.headers['authorization'], ownToken) ? 'own' : 'client';
     const response = await (info.subresource === '' ? this.#object(call) : this.#subresource(call));
     return withWarnings(response, call.warnings);
   }
