@@ -196,20 +196,23 @@ export class Replay {
     return true;
   }
 
-  /** The file begins later than it did: known lines are told by their times, as long as there are any. */
+  /** The file begins later than it did: known lines are told by their times, until the last of them was met. */
   #search(window: Window, time: LogTime): boolean {
-    const isKnown = this.#recent === null ? this.#isBeforeEnd(window, time) : this.#isRecent(this.#recent, time);
+    const isKnown =
+      this.#recent === null ? this.#isBeforeEnd(window, time) : this.#isRecent(window, this.#recent, time);
     if (!isKnown) this.#state = 'over';
     return isKnown;
   }
 
   /** Where one known line is, all later ones are. */
-  #isRecent(recent: RecentTimes, time: LogTime): boolean {
+  #isRecent({ last }: Window, recent: RecentTimes, time: LogTime): boolean {
     const key = `${time.seconds}.${time.nanos}`;
     const met = (this.#met.get(key) ?? 0) + 1;
     this.#met.set(key, met);
-    if (met > recent.count(time)) return false;
+    const count = recent.count(time);
+    if (met > count) return false;
     this.#isProven = true;
+    if (met === count && compareTimes(time, last) === 0) this.#state = 'over';
     return true;
   }
 
@@ -217,8 +220,8 @@ export class Replay {
     const order = compareTimes(time, last);
     if (order !== 0) return order < 0;
     this.#seen++;
-    if (this.#seen > ordinal) return false;
     this.#isProven = true;
+    if (this.#seen === ordinal) this.#state = 'over';
     return true;
   }
 }

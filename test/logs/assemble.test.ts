@@ -139,6 +139,21 @@ test('a rotation that left the last known line in the file loses and repeats not
   expect(texts(read(assembler, respond(file.slice(2), assembler.sinceTime)))).toEqual(['d']);
 });
 
+test.each([false, true])(
+  'a file that was rotated among the last lines is read to its end (new process: %s)',
+  (isNew) => {
+    const file = [line(200, 'a'), line(201, 'b'), line(202, 'c'), line(202, 'd')];
+    const before = new LogAssembler();
+    read(before, respond(file, undefined));
+    const assembler = isNew ? new LogAssembler(before.position) : before;
+    const bytes = respond(file.slice(1), assembler.sinceTime);
+    expect(read(assembler, bytes.subarray(0, -40))).toEqual([]);
+    expect(assembler.isCaughtUp).toBe(false);
+    expect(read(assembler, bytes)).toEqual([]);
+    expect(assembler.isCaughtUp).toBe(true);
+  },
+);
+
 test('a response that ends before the known lines were met proves nothing', () => {
   const file = [line(0, 'a'), line(1, 'b'), line(2, 'c')];
   const assembler = new LogAssembler();
@@ -227,6 +242,9 @@ test('with rotations nothing is repeated or out of order, and nothing is missing
         written = Math.max(written, Math.round((file.length * grown) / 1000));
         const bytes = respond(file.slice(from, written), assembler.sinceTime);
         given.push(...texts(read(assembler, bytes.subarray(0, Math.round((bytes.length * permille) / 1000)))));
+        if (permille === 1000 && file[from] !== undefined && from < written) {
+          expect(assembler.isCaughtUp, 'a file with the last line in it is read to its end').toBe(true);
+        }
       }
       let expected = 0;
       let isGap = false;
