@@ -1,6 +1,6 @@
 /**
- * What happens to the pods of a node that falls silent (k8s node lifecycle and taint eviction): `Ready=False`, and, where
- * another node is ready, eviction after their toleration.
+ * What happens to a node that falls silent and to its pods (k8s node lifecycle and taint eviction): nothing is scheduled
+ * there, its pods are `Ready=False`, and, where another node is ready, evicted after their toleration.
  */
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
 import { readyCondition } from '../kubelet/node.ts';
@@ -11,8 +11,14 @@ import type { ApiObject, PodCondition, PodObject } from '../types.ts';
 import type { ControllerOptions } from './options.ts';
 import { WorkQueue } from './work-queue.ts';
 
+interface Taint {
+  key: string;
+  effect: string;
+  timeAdded?: string;
+}
+
 interface NodeObject extends ApiObject {
-  spec: { taints?: { key: string; effect: string; timeAdded?: string }[] };
+  spec: { taints?: Taint[] };
   status: { conditions?: { type: string; status: string; lastHeartbeatTime: string }[] };
 }
 
@@ -40,7 +46,8 @@ export class NodeController {
   async start(): Promise<void> {
     this.#nodes.start();
     await this.#nodes.synced;
-    this.#queue.add('nodes', checkMs);
+    // Its checks keep no step with what the nodes say.
+    this.#queue.add('nodes', this.#random.between(0, checkMs));
   }
 
   async stop(): Promise<void> {
@@ -75,13 +82,22 @@ export class NodeController {
     const heartbeat = node.status.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
     const condition = { ...readyCondition(false, clock.now()), lastHeartbeatTime: heartbeat };
     await this.#client.merge(`/api/v1/nodes/${name}/status`, { status: { conditions: [condition] } });
+    await this.#taint(name, ['NoSchedule']);
     for (const pod of await this.#podsOf(name)) await this.#markNotReady(pod);
   }
 
-  async #isBack({ metadata, spec }: NodeObject): Promise<void> {
-    if (!this.#silent.delete(metadata.name)) return;
-    const taints = spec.taints?.filter(({ key }) => key !== unreachable) ?? [];
-    await this.#client.merge(`/api/v1/nodes/${metadata.name}`, { spec: { taints: taints.length > 0 ? taints : null } });
+  async #isBack({ metadata }: NodeObject): Promise<void> {
+    if (this.#silent.delete(metadata.name)) await this.#taint(metadata.name, []);
+  }
+
+  /** Those effects of silence, and no others. */
+  async #taint(name: string, effects: readonly string[]): Promise<void> {
+    const path = `/api/v1/nodes/${name}`;
+    const { spec } = await this.#client.get<NodeObject>(path);
+    const { clock } = this.#options;
+    const own = effects.map((effect) => ({ key: unreachable, effect, timeAdded: timestamp(clock.now()) }));
+    const taints = [...(spec.taints ?? []).filter(({ key }) => key !== unreachable), ...own];
+    await this.#client.merge(path, { spec: { taints: taints.length > 0 ? taints : null } });
   }
 
   async #evict(name: string): Promise<void> {
@@ -89,8 +105,7 @@ export class NodeController {
     const since = this.#silent.get(name);
     if (since === undefined) {
       this.#silent.set(name, clock.now());
-      const taint = { key: unreachable, effect: 'NoExecute', timeAdded: timestamp(clock.now()) };
-      await this.#client.merge(`/api/v1/nodes/${name}`, { spec: { taints: [taint] } });
+      await this.#taint(name, ['NoSchedule', 'NoExecute']);
       return;
     }
     for (const pod of await this.#podsOf(name)) {

@@ -41,6 +41,9 @@ export interface KubeletOptions {
 /** An eviction does not wait for the pod's own grace. */
 const evictionGraceMs = 1_000;
 
+/** k8s `wait.JitterUntil(syncNodeStatus, …, 0.04)` */
+const heartbeatJitter = 1.04;
+
 const crashFirstMs = 10_000;
 const crashLongestMs = 300_000;
 
@@ -54,6 +57,7 @@ export class Kubelet implements NodeApi {
   readonly #statuses: StatusManager;
   readonly #events: EventRecorder;
   readonly #starter: StarterOptions;
+  readonly #beats: Random;
   #tick: Timer | undefined;
   #heartbeat: Timer | undefined;
   #stopped = false;
@@ -61,6 +65,7 @@ export class Kubelet implements NodeApi {
   constructor(options: KubeletOptions) {
     this.#options = options;
     const { client, clock, random, profile, timings, logger, runtime, node } = options;
+    this.#beats = random.fork('heartbeats');
     this.#pods = new ListWatch({
       client,
       path: '/api/v1/pods',
@@ -189,7 +194,8 @@ export class Kubelet implements NodeApi {
 
   #beat(): void {
     const { client, clock, timings, node, logger } = this.#options;
-    this.#heartbeat = clock.schedule(timings.heartbeatMs, () => {
+    // Each a little late, by chance: so it may be missed for a moment after an outage that was short enough.
+    this.#heartbeat = clock.schedule(timings.heartbeatMs * this.#beats.between(1, heartbeatJitter), () => {
       const status = { conditions: [readyCondition(true, clock.now())] };
       client.merge(`/api/v1/nodes/${node.name}/status`, { status }).catch((error: unknown) => {
         logger.debug('a heartbeat was lost', { error });

@@ -1,6 +1,6 @@
 /** Namespaces, owners and silent nodes. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { aPod } from '../memory-client.ts';
+import { aPod, merge } from '../memory-client.ts';
 import { allRun, pods, startStand, stopStands } from '../stand.ts';
 
 afterEach(stopStands);
@@ -77,6 +77,28 @@ describe('a node that falls silent', () => {
     expect((await send('GET', `${pods}/p`)).body.status.conditions).toContainEqual(
       expect.objectContaining({ type: 'Ready', status: 'True' }),
     );
+  });
+
+  test('takes no new pods, and takes those that wait when it is back, with its own taints as they were', async () => {
+    const { cluster, send, podWhen, pass } = await startStand();
+    const node = '/api/v1/nodes/localhost';
+    const taint = { key: 'own', effect: 'PreferNoSchedule' };
+    await send('PATCH', node, { spec: { taints: [taint] } }, merge);
+    await cluster.node.stopKubelet();
+    await pass(70_000);
+    await send('POST', pods, aPod('p'));
+    await pass(1_000);
+    const waiting = (await send('GET', `${pods}/p`)).body;
+    expect(waiting.spec.nodeName).toBeUndefined();
+    expect(waiting.status.conditions[0]).toMatchObject({
+      reason: 'Unschedulable',
+      message: expect.stringContaining('0/1 nodes are available: 1 node(s) had untolerated taint(s).'),
+    });
+    const started = cluster.node.startKubelet();
+    await pass(15_000);
+    await started;
+    await podWhen('p', allRun);
+    expect((await send('GET', node)).body.spec.taints).toEqual([taint]);
   });
 
   test('beside another: its pods are deleted after their toleration, and stay until it is back', async () => {
