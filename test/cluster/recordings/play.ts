@@ -48,6 +48,8 @@ export async function playRecording(set: RecordingSet, lines: readonly Line[], s
     // The kubelet's ticks stand anywhere in their second when a scenario begins.
     await passTime(clock, 1_000 + ((seed * 137) % 1_000));
     if (scenario.startsWith('node-lost')) await player.addOtherNode();
+    const freeMs = taintedMs(lines);
+    if (freeMs > 0) await player.taintNode(freeMs);
     await player.watch('pods');
     await player.watch('events');
     await player.play(lines);
@@ -126,6 +128,16 @@ class Player {
     beat();
   }
 
+  /** As the scenario before had left it. */
+  async taintNode(forMs: number): Promise<void> {
+    const taints = [{ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }];
+    const set = (value: object[] | null): Promise<unknown> =>
+      this.#send('PATCH', '/api/v1/nodes/localhost', { spec: { taints: value } }, 'application/merge-patch+json');
+    await set(taints);
+    await settled();
+    this.#clock.schedule(forMs, () => void set(null));
+  }
+
   async #list(resource: string): Promise<string> {
     const { text } = await this.#send('GET', `/api/v1/namespaces/${this.#namespace}/${resource}`);
     return (JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
@@ -200,6 +212,19 @@ class Player {
     });
     return { status, text: String(text) };
   }
+}
+
+/** For how long the recorded node was tainted for its pod; 0 when it was not. */
+function taintedMs(lines: readonly Line[]): number {
+  const scheduled = (status: string) => (line: Line) =>
+    line.kind === 'watch' &&
+    line.data.resource === 'pods' &&
+    line.data.object.status?.conditions?.some(
+      (one: { type: string; status: string; message?: string }) =>
+        one.type === 'PodScheduled' && one.status === status && (one.message?.includes('untolerated taint') ?? true),
+    );
+  const bound = lines.find(scheduled('True'));
+  return lines.some(scheduled('False')) ? (bound?.t ?? 0) * 1000 : 0;
 }
 
 interface Step {
