@@ -4,7 +4,8 @@
  *
  * The end of a response is never taken for the end of the log: responses end at rotations, restarts of the kubelet and
  * of the API server, and while the container still runs. The log has ended when the instance is known to have
- * terminated and a reading that began after that brought nothing new.
+ * terminated and a reading that began after that brought nothing new. Of a run that was canceled, what it had printed by
+ * then is the log: it may go on for as long as its pod, and never fall silent.
  */
 import { type Clock, sleep } from '../clock.ts';
 import { PodwrightError } from '../errors.ts';
@@ -25,6 +26,9 @@ export interface LogInstance {
   readonly containerID: string;
 }
 
+/** `canceled`: nobody waits for what it may still print. */
+export type LogEnd = 'terminated' | 'canceled';
+
 /** What the follower must be told, because the log itself cannot say it. */
 export interface LogSource {
   /**
@@ -33,8 +37,11 @@ export interface LogSource {
    * Must reject when the signal aborts.
    */
   started(signal: AbortSignal): Promise<LogInstance | 'unseen' | null>;
-  /** Resolves once that instance is known to have terminated, or its pod is gone. Must reject when the signal aborts. */
-  ended(signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves once that instance is known to have terminated, its pod is gone, or it was canceled. Must reject when the
+   * signal aborts.
+   */
+  ended(signal: AbortSignal): Promise<LogEnd>;
   /**
    * Which of the container's logs is the instance's: `previous` once the container was started again after it, `gone`
    * when the pod is deleted or the instance is two or more back. Asked before each request.
@@ -75,15 +82,13 @@ const newestFileAttempts = 6;
 /** More than a time takes, in any zone. */
 const timestampBytes = 64;
 
-const fatalCodes: ReadonlySet<string> = new Set([
-  'ERR_PODWRIGHT_FORBIDDEN',
-  'ERR_PODWRIGHT_UNAUTHORIZED',
-  'ERR_PODWRIGHT_STOPPED',
-]);
+const fatalCodes: ReadonlySet<string> = new Set(['ERR_PODWRIGHT_STOPPED', 'ERR_PODWRIGHT_ASSERTION']);
+const refusals: ReadonlySet<string> = new Set(['ERR_PODWRIGHT_FORBIDDEN', 'ERR_PODWRIGHT_UNAUTHORIZED']);
 
 /**
  * Yields the lines of the instance that `source` tells of. Reads no faster than it is asked. Ends by itself; throws the
- * signal's reason when aborted, and ERR_PODWRIGHT_FORBIDDEN or ERR_PODWRIGHT_UNAUTHORIZED when the server refuses.
+ * signal's reason when aborted, and ERR_PODWRIGHT_FORBIDDEN or ERR_PODWRIGHT_UNAUTHORIZED when the server refuses from
+ * the beginning, or for a minute.
  * What could not be read is a line with a `gap`, never silence.
  */
 export async function* followLog(options: FollowLogOptions): AsyncGenerator<LogLine, void, undefined> {
@@ -125,11 +130,13 @@ class Follower {
   readonly #logger: Logger;
   readonly #assembler: LogAssembler;
   readonly #guard: SilenceGuard;
-  /** Resolves, never rejects, when `#end` is no longer `open`. */
-  readonly #ended: Promise<void>;
+  /** Aborts when `#end` is no longer `open`. */
+  readonly #ended = new AbortController();
+  #end: 'open' | LogEnd | { readonly failure: unknown } = 'open';
+  /** Set by the first answer: from then on a refusal may pass, as while an API server starts. */
+  #refusalPatience: Patience | null = null;
   /** When the present response began. */
   #openedAt = 0;
-  #end: 'open' | 'over' | { readonly failure: unknown } = 'open';
 
   constructor(options: FollowLogOptions, signal: AbortSignal) {
     this.#options = options;
@@ -137,16 +144,7 @@ class Follower {
     this.#logger = options.logger ?? silentLogger;
     this.#assembler = new LogAssembler(options.from);
     this.#guard = new SilenceGuard(options.clock, longestSilenceMs);
-    this.#ended = options.source
-      .ended(signal)
-      .then(
-        () => 'over' as const,
-        (failure: unknown) => ({ failure }),
-      )
-      .then((end) => {
-        this.#end = end;
-        this.#guard.shorten(end === 'over' ? silenceAfterEndMs : 0);
-      });
+    void this.#awaitEnd();
   }
 
   async *lines(): AsyncGenerator<LogLine, void, undefined> {
@@ -160,20 +158,30 @@ class Follower {
       await this.#pauseUnlessEnded(this.#pauseMs(idle, trouble));
     }
     if (typeof this.#end === 'object') throw this.#end.failure;
-    yield* this.#rest();
+    yield* this.#rest(this.#end === 'canceled');
   }
 
-  /** Reads until a reading to a clean end brings nothing. */
-  async *#rest(): AsyncGenerator<LogLine, void, undefined> {
+  async #awaitEnd(): Promise<void> {
+    try {
+      this.#end = await this.#options.source.ended(this.#signal);
+    } catch (failure) {
+      this.#end = { failure };
+    }
+    this.#guard.shorten(this.#end === 'terminated' ? silenceAfterEndMs : 0);
+    this.#ended.abort();
+  }
+
+  /** Reads until a reading to a clean end brings nothing; what was canceled may print for ever, and is read once. */
+  async *#rest(isCanceled: boolean): AsyncGenerator<LogLine, void, undefined> {
     const { clock } = this.#options;
-    const patience = new Patience(clock);
+    const patience = new Patience(clock, isCanceled);
     let unendedBefore = 0;
     for (let idle = 0; ; idle++) {
       const { added, trouble } = yield* this.#read('rest');
       if (trouble === null) {
         // A last line without an end counts when it stays the same.
         const unended = this.#assembler.rest.length;
-        if (added === 0 && unended === unendedBefore) {
+        if (isCanceled || (added === 0 && unended === unendedBefore)) {
           yield* this.#assembler.takeRest();
           return;
         }
@@ -203,7 +211,7 @@ class Follower {
         }
         added += lines.length;
         yield* purpose === 'follow' ? await this.#withSkips(lines, before) : lines;
-        if (this.#assembler.complaint !== null) break;
+        if (this.#assembler.complaint !== null || (purpose === 'follow' && this.#isLeft)) break;
       }
       return { added, trouble: this.#judgeEnd() };
     } catch (error) {
@@ -211,22 +219,36 @@ class Follower {
     }
   }
 
+  /** Whether a stream that is followed is of no more use, however much is still to come on it. */
+  get #isLeft(): boolean {
+    return this.#end !== 'open' && this.#end !== 'terminated';
+  }
+
   async #open(purpose: 'follow' | 'rest', which: 'current' | 'previous'): Promise<ByteStream> {
-    const { client, namespace, pod, container } = this.#options;
     const { sinceTime } = this.#assembler;
-    const silent = new AbortController();
-    const onSilence = (): void => silent.abort(new PodwrightError('ERR_PODWRIGHT_TIMEOUT', 'the log went silent'));
-    const signal = AbortSignal.any([this.#signal, silent.signal]);
     const query: LogQuery = {
       timestamps: true,
       ...(purpose === 'follow' && which === 'current' ? { follow: true } : {}),
       ...(which === 'previous' ? { previous: true } : {}),
       ...(sinceTime === undefined ? {} : { sinceTime }),
     };
-    const response = await client.openLog(namespace, pod, container, query, signal);
-    if (response.status === 204) throw new PodwrightError('ERR_PODWRIGHT_LOG_LOST', 'the pod has no node yet');
+    const body = await this.#request(query);
     this.#assembler.begin();
     this.#openedAt = this.#options.clock.now();
+    return body;
+  }
+
+  /** The answer, which ends with ERR_PODWRIGHT_TIMEOUT when it goes silent. */
+  async #request(query: LogQuery): Promise<ByteStream> {
+    const { client, namespace, pod, container } = this.#options;
+    const silent = new AbortController();
+    const onSilence = (): void => silent.abort(new PodwrightError('ERR_PODWRIGHT_TIMEOUT', 'the log went silent'));
+    const signal = AbortSignal.any([this.#signal, silent.signal]);
+    const response = await client.openLog(namespace, pod, container, query, signal);
+    this.#refusalPatience = new Patience(this.#options.clock, true);
+    if (response.status === 204) {
+      throw new PodwrightError('ERR_PODWRIGHT_API', 'the pod has no node yet', { details: { status: 204 } });
+    }
     return this.#guard.watch(response.body, onSilence);
   }
 
@@ -253,13 +275,11 @@ class Follower {
 
   /** Whether the file that is read now already had the line of this time: then nothing was skipped after it. */
   async #isInNewestFile(time: LogTime): Promise<boolean> {
-    const { client, namespace, pod, container } = this.#options;
     const query = { timestamps: true, sinceTime: formatSeconds(time.seconds), limitBytes: timestampBytes };
     for (let attempt = 1; ; attempt++) {
       try {
-        const { body } = await client.openLog(namespace, pod, container, query, this.#signal);
         const chunks: Uint8Array[] = [];
-        for await (const chunk of body) chunks.push(chunk);
+        for await (const chunk of await this.#request(query)) chunks.push(chunk);
         const first = readTimestamp(Buffer.concat(chunks));
         return first !== null && compareTimes(first.time, time) <= 0;
       } catch (error) {
@@ -288,10 +308,14 @@ class Follower {
     if (this.#signal.aborted) throw this.#signal.reason;
     if (!(error instanceof PodwrightError) || fatalCodes.has(error.code)) throw error;
     const { message } = error;
+    if (refusals.has(error.code)) {
+      if (this.#refusalPatience?.isOver('connection') !== false) throw error;
+      return { kind: 'connection', message };
+    }
     if (error.code === 'ERR_PODWRIGHT_TIMEOUT') return { kind: 'silent', message };
     const status = statusOf(error);
     this.#logger.debug('A log request failed', { pod: this.#options.pod, container: this.#options.container, error });
-    if (error.code !== 'ERR_PODWRIGHT_LOG_LOST' && (status === undefined || status === 429)) {
+    if (status === undefined || status === 429) {
       return { kind: 'connection', message, retryAfterMs: retryAfterOf(error) ?? 0 };
     }
     return { kind: 'unavailable', message, retryAfterMs: retryAfterOf(error) ?? 0 };
@@ -308,10 +332,8 @@ class Follower {
 
   async #pauseUnlessEnded(pauseMs: number): Promise<void> {
     if (pauseMs === 0) return;
-    const woken = new AbortController();
-    void this.#ended.then(() => woken.abort());
     try {
-      await sleep(this.#options.clock, pauseMs, AbortSignal.any([this.#signal, woken.signal]));
+      await sleep(this.#options.clock, pauseMs, AbortSignal.any([this.#signal, this.#ended.signal]));
     } catch (error) {
       if (this.#signal.aborted) throw error;
     }

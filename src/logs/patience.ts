@@ -1,4 +1,4 @@
-/** How long it is worth to go on asking for the log of an instance that has ended. */
+/** How long it is worth to go on asking for the log of an instance that has ended, or was canceled. */
 import type { Clock } from '../clock.ts';
 
 /**
@@ -20,11 +20,14 @@ export type TroubleKind = keyof typeof limits;
 
 export class Patience {
   readonly #clock: Clock;
+  readonly #isBounded: boolean;
   #since: number | null = null;
   #tries = 0;
 
-  constructor(clock: Clock) {
+  /** With `isBounded` trouble that passes is given no more time than trouble that may not. */
+  constructor(clock: Clock, isBounded: boolean) {
     this.#clock = clock;
+    this.#isBounded = isBounded;
   }
 
   restore(): void {
@@ -34,11 +37,12 @@ export class Patience {
 
   /** To be asked once for each trouble. Trouble that passes by itself restores all. */
   isOver(kind: TroubleKind): boolean {
-    const { ms, tries } = limits[kind];
-    if (ms === Number.POSITIVE_INFINITY) {
+    const isPassing = limits[kind].ms === Number.POSITIVE_INFINITY;
+    if (isPassing && !this.#isBounded) {
       this.restore();
       return false;
     }
+    const { ms, tries } = isPassing ? limits.unavailable : limits[kind];
     const now = this.#clock.now();
     this.#since ??= now;
     this.#tries++;

@@ -242,8 +242,8 @@ export interface Runtime {
   inspectContainer(build: Build, name: string): ContainerView;
   /**
    * The log of the step (never of its placeholder), complete and in order, each line once, from the first line or
-   * after `from` until the step has ended. Waits for the step to be launched; a step that never ran has no lines.
-   * A loss is an item `gap`. Aborting `signal` ends it without an error and does not cancel the container.
+   * after `from` until the step has ended, or as far as it had come when it was canceled. Waits for the step to be
+   * launched; a step that never ran has no lines. A loss is an item `gap`. Aborting `signal` ends it without an error and does not cancel the container.
    */
   tailContainer(build: Build, name: string, options?: TailOptions): AsyncIterable<LogLine>;
   /**

@@ -1,6 +1,6 @@
 /** The log of one step: what the follower must be told by the pod's status, put together. */
 import type { Cause, Outcome } from '../../machines/outcome.ts';
-import { followLog, type LogInstance, type LogLine, type LogSource } from '../logs/follow.ts';
+import { followLog, type LogEnd, type LogInstance, type LogLine, type LogSource } from '../logs/follow.ts';
 import type { PlannedContainer } from '../pod/plan.ts';
 import { failedPullReasons, pullBackOffReason } from '../pod/reasons.ts';
 import type { ContainerStatus, Pod } from '../pod/types.ts';
@@ -73,12 +73,12 @@ export function logSourceOf(subject: LogSubject): LogSource {
         const isUnseen = wasAskedFor?.() === true && mayHaveRunUnseen(outcome) && !isPulling(pod(), containerName);
         return isUnseen ? 'unseen' : null;
       }, signal),
-    ended: async (signal) => {
-      await waiters.until(() => {
+    ended: (signal) =>
+      waiters.until<LogEnd>(() => {
         const { outcome } = view();
-        return isGone() || (outcome !== null && outcome.outcome !== 'running') ? true : undefined;
-      }, signal);
-    },
+        if (outcome?.outcome === 'canceled') return 'canceled';
+        return isGone() || (outcome !== null && outcome.outcome !== 'running') ? 'terminated' : undefined;
+      }, signal),
     which: () => {
       const { containerID } = view();
       const status = pod()?.status?.containerStatuses?.find(({ name }) => name === containerName);

@@ -58,7 +58,7 @@ test('20,000 lines come all, once and in order, while connections are dropped', 
         );
         return { containerID };
       },
-      ended: () => when(({ state }) => state?.terminated !== undefined).then(() => undefined),
+      ended: () => when(({ state }) => state?.terminated !== undefined).then(() => 'terminated'),
       which: () => 'current',
     },
   })) {

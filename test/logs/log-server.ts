@@ -2,7 +2,13 @@
 import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { connect, type KubeClient } from '../../src/kube/client.ts';
-import { type FollowLogOptions, followLog, type LogInstance, type LogLine } from '../../src/logs/follow.ts';
+import {
+  type FollowLogOptions,
+  followLog,
+  type LogEnd,
+  type LogInstance,
+  type LogLine,
+} from '../../src/logs/follow.ts';
 import { type ApiServer, type Exchange, startApiServer, writeKubeConfig } from '../kube/api-server.ts';
 
 /** Ends a response: after so many bytes of it, cleanly or not, or never. */
@@ -34,11 +40,11 @@ export class LogServer {
   next: Entry[] | null = null;
   #readers: Reader[] = [];
   #start: (instance: LogInstance | null) => void = () => undefined;
-  #end: () => void = () => undefined;
+  #end: (end: LogEnd) => void = () => undefined;
   readonly #started = new Promise<LogInstance | null>((resolve) => {
     this.#start = resolve;
   });
-  readonly #ended = new Promise<void>((resolve) => {
+  readonly #ended = new Promise<LogEnd>((resolve) => {
     this.#end = resolve;
   });
   #isRunning = true;
@@ -88,8 +94,8 @@ export class LogServer {
     this.#readers = [];
   }
 
-  tellEnd(): void {
-    this.#end();
+  tellEnd(end: LogEnd = 'terminated'): void {
+    this.#end(end);
   }
 
   follow(clock: Clock, options: Partial<FollowLogOptions> = {}): AsyncGenerator<LogLine, void, undefined> {
@@ -165,3 +171,21 @@ export const epoch = 1_767_225_600;
 
 export const second = (seconds: number, text: string): string =>
   `${new Date((epoch + seconds) * 1000).toISOString().replace('Z', '000000Z')} ${text}`;
+
+export const texts = (lines: readonly LogLine[]): string[] =>
+  lines.map(({ text, gap }) => (gap === undefined ? text : `<gap ${gap.reason}>`));
+
+export const queries = ({ api }: LogServer): Record<string, string>[] =>
+  api.requests.map(({ query }) => {
+    const { container: _container, timestamps: _timestamps, ...rest } = Object.fromEntries(query);
+    return rest;
+  });
+
+/** Reads on its own, so that a test can act meanwhile. */
+export function reading(lines: AsyncIterable<LogLine>): { readonly got: LogLine[]; readonly done: Promise<void> } {
+  const got: LogLine[] = [];
+  const done = (async () => {
+    for await (const line of lines) got.push(line);
+  })();
+  return { got, done };
+}

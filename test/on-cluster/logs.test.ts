@@ -68,8 +68,8 @@ function sourceOf(name: string, image: string): LogSource {
       }),
     ended: () =>
       when(name, (status) =>
-        status?.image === image && status.state?.terminated !== undefined ? true : undefined,
-      ).then(() => undefined),
+        status?.image === image && status.state?.terminated !== undefined ? 'terminated' : undefined,
+      ),
     which: () => 'current',
   };
 }
