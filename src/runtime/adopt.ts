@@ -9,6 +9,7 @@
 import { isPodwrightError } from '../errors.ts';
 import { requestRecord } from '../pod/image-patch.ts';
 import { labels, labelValue } from '../pod/labels.ts';
+import { isNewer } from '../pod/observe-pod.ts';
 import type { BuildPlan } from '../pod/plan.ts';
 import { type RecoveryPlan, readRecoveryPlan } from '../pod/recovery.ts';
 import type { PlaceholderOption } from '../pod/start-strategy.ts';
@@ -18,6 +19,7 @@ import { resumeAssembly } from './assemble.ts';
 import type { Build } from './contract.ts';
 import type { Core } from './core.ts';
 import type { RequestedBefore } from './feed.ts';
+import { look } from './look.ts';
 import type { BuildRecord } from './record.ts';
 import { podEvents } from './watches.ts';
 
@@ -27,7 +29,10 @@ export interface Adoption {
   readonly signal?: AbortSignal;
 }
 
-/** Asks the server itself: what the watch has may be older than the crash. A pod that cannot be read is logged. */
+/**
+ * Asks the server itself: what the watch has may be older than the crash. What the watch had told before the answer came
+ * it tells nobody again, so where it is newer it counts. A pod that cannot be read is logged.
+ */
 export async function adoptBuilds(core: Core, adoption: Adoption): Promise<readonly Build[]> {
   const { signal } = adoption;
   const path = { resource: 'pods', namespace: core.namespace };
@@ -36,13 +41,24 @@ export async function adoptBuilds(core: Core, adoption: Adoption): Promise<reado
     ...(signal === undefined ? {} : { signal }),
   });
   const adopted: BuildRecord[] = [];
+  const unseen: BuildRecord[] = [];
   for (const pod of list.items.map(trimPod)) {
     if (adoption.isKnown(pod.metadata.name)) continue;
-    const record = adopt(core, adoption, pod);
-    if (record !== undefined) adopted.push(record);
+    const watched = core.watches.pod(pod.metadata.name);
+    const isWatched = watched?.metadata.uid === pod.metadata.uid;
+    const record = adopt(core, adoption, isWatched ? newest(pod, watched) : pod);
+    if (record === undefined) continue;
+    adopted.push(record);
+    // Still to be told by the watch, or gone and told already.
+    if (!isWatched) unseen.push(record);
   }
+  await Promise.all(unseen.map((record) => look(core, record)));
   if (adopted.length > 0) await tellEvents(core, adopted, signal);
   return adopted.map(({ handle }) => handle);
+}
+
+function newest(listed: Pod, watched: Pod): Pod {
+  return isNewer(watched.metadata.resourceVersion, listed.metadata.resourceVersion) ? watched : listed;
 }
 
 /** What was told before: the watch keeps no Events. Without the right to them, or without an answer, it goes on. */

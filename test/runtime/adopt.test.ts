@@ -1,8 +1,10 @@
 /** A worker that comes again takes its builds up: nothing runs twice, no verdict and no line is lost. */
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KubeClient } from '../../src/kube/client.ts';
+import type { ByteStream } from '../../src/kube/resource.ts';
 import type { Build, Runtime } from '../../src/runtime/runtime.ts';
 import {
   assembled,
@@ -151,6 +153,77 @@ it('adopting twice gives each build once, and the builds of other owners never',
   const both = await Promise.all([second.adopt(), second.adopt()]);
   expect(both.flat().map(({ id }) => id)).toEqual([build.id]);
   await second.removeBuild(both.flat()[0] ?? build);
+});
+
+describe('what the watch had told before the list of the adoption was answered is not lost', () => {
+  /** A client that holds the list back until `act` is done and the watch has told of it with these words. */
+  function lateClient(act: () => Promise<unknown>, words: string): { client: KubeClient; arm(): void } {
+    let isArmed = false;
+    let told = '';
+    async function* overheard(frames: ByteStream): AsyncGenerator<Uint8Array, void, undefined> {
+      for await (const frame of frames) {
+        yield frame;
+        // Asked for the next one, its reader has dealt with this one.
+        told += Buffer.from(frame).toString();
+      }
+    }
+    const openWatch: KubeClient['openWatch'] = async (path, query, signal) =>
+      overheard(await stand.admin.openWatch(path, query, signal));
+    const list: KubeClient['list'] = async (path, options) => {
+      const answer = await stand.admin.list<never>(path, options);
+      if (isArmed && path.resource === 'pods') {
+        isArmed = false;
+        await act();
+        await eventually(() => told.includes(words), words);
+      }
+      return answer;
+    };
+    const client = new Proxy(stand.admin, {
+      get: (target, name) => {
+        if (name === 'openWatch') return openWatch;
+        if (name === 'list') return list;
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    return {
+      client,
+      arm: () => {
+        isArmed = true;
+      },
+    };
+  }
+
+  it('the end of a step', async () => {
+    const owner = newOwner();
+    const go = join(tmpdir(), `podwright-adopt-go-${process.pid}`);
+    const first = await stand.open({ owner });
+    const build = await assembled(first, step('a', `until [ -e ${go} ]; do sleep 0.05; done; exit 3`));
+    await first.runContainer(build, 'a');
+    await first.close();
+    const { client, arm } = lateClient(async () => writeFileSync(go, ''), '"phase":"Failed"');
+    const second = await stand.open({ owner, client });
+    arm();
+    const adopted = await adoptOnly(second, build.id);
+    expect(await second.waitContainer(adopted, 'a')).toMatchObject({ outcome: 'terminated', exitCode: 3 });
+    await second.removeBuild(adopted);
+    rmSync(go);
+  });
+
+  it('the end of the pod', async () => {
+    const owner = newOwner();
+    const first = await stand.open({ owner });
+    const build = await assembled(first, step('a', 'sleep 30'));
+    await first.runContainer(build, 'a');
+    await first.close();
+    const path = { resource: 'pods', namespace, name: build.podName };
+    const { client, arm } = lateClient(() => stand.admin.delete(path, { gracePeriodSeconds: 0 }), '"DELETED"');
+    const second = await stand.open({ owner, client });
+    arm();
+    const adopted = await adoptOnly(second, build.id);
+    expect(await second.waitContainer(adopted, 'a')).toMatchObject({ outcome: 'terminated', cause: 'podDeleted' });
+    await second.removeBuild(adopted);
+  });
 });
 
 it('a pod that cannot be understood is left alone and logged', async () => {
