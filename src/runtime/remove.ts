@@ -3,10 +3,12 @@
  * stays is told. A create that is under way is waited for, so that it leaves nothing behind.
  */
 import { PodwrightError } from '../errors.ts';
+import { defaultTimeouts } from '../pod/build-spec.ts';
 import { labels } from '../pod/labels.ts';
 import { deleteAttachments } from './attach.ts';
 import type { RemovalReport, RemoveOptions } from './contract.ts';
 import type { Core } from './core.ts';
+import { mayHaveWorked } from './create-pod.ts';
 import { readPod } from './look.ts';
 import { type BuildRecord, stopped } from './record.ts';
 import { onAbort } from './signals.ts';
@@ -14,6 +16,9 @@ import { untilOr } from './until-or.ts';
 
 /** After a delete with grace 0 the API server drops the object at once, unless a finalizer holds it. */
 const longestForcedMs = 10_000;
+/** Between deletes that were not answered; doubled each time. */
+const firstPauseMs = 500;
+const longestPauseMs = 8_000;
 
 /**
  * The first call's removal is everybody's, whatever becomes of that call; a report that something stays lets the next
@@ -70,12 +75,17 @@ export async function deletePod(
   record: BuildRecord,
   options: Pick<RemoveOptions, 'gracePeriodSeconds'>,
 ): Promise<RemovalReport> {
-  const uid = record.uid ?? (await findUid(core, record));
+  let uid: string | undefined;
+  try {
+    uid = record.uid ?? (await findUid(core, record));
+  } catch (error) {
+    return { gone: false, forced: false, remaining: [`${nameOf(core, record)}: ${messageOf(error)}`] };
+  }
   if (uid === undefined || record.gone) return nothingToRemove;
   const { removeMs } = record.timeouts;
   const forcedMs = removeMs > 0 ? Math.min(removeMs, longestForcedMs) : longestForcedMs;
   const grace = options.gracePeriodSeconds ?? record.spec.pod?.terminationGracePeriodSeconds;
-  const first = await sendDelete(core, record, uid, grace);
+  const first = await sendUntilAnswered(core, record, uid, grace);
   if (first.gone) return nothingToRemove;
   if (first.error === undefined && (await isGone(core, record, uid, removeMs))) return nothingToRemove;
   core.logger.info('the pod is still there and its removal is forced', { build: record.handle.id, uid });
@@ -93,12 +103,29 @@ async function findUid(core: Core, record: BuildRecord): Promise<string | undefi
   return isOurs ? pod?.metadata.uid : undefined;
 }
 
-async function sendDelete(
+interface Sent {
+  readonly gone: boolean;
+  readonly error?: PodwrightError;
+}
+
+/** A server that cannot be reached is no reason to take the containers' grace from them. */
+async function sendUntilAnswered(
   core: Core,
   record: BuildRecord,
   uid: string,
   grace: number | undefined,
-): Promise<{ readonly gone: boolean; readonly error?: unknown }> {
+): Promise<Sent> {
+  const { removeMs } = record.timeouts;
+  const giveUpAt = core.clock.now() + (removeMs > 0 ? removeMs : defaultTimeouts.removeMs);
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    const sent = await sendDelete(core, record, uid, grace);
+    if (sent.error === undefined || !mayHaveWorked(sent.error)) return sent;
+    if (core.clock.now() + pauseMs > giveUpAt) return sent;
+    await untilOr(core.clock, record.waiters, () => (record.gone ? true : undefined), pauseMs);
+  }
+}
+
+async function sendDelete(core: Core, record: BuildRecord, uid: string, grace: number | undefined): Promise<Sent> {
   const path = { resource: 'pods', namespace: core.namespace, name: record.handle.podName };
   try {
     await core.client.delete(path, {
@@ -110,7 +137,8 @@ async function sendDelete(
     if (!(error instanceof PodwrightError)) throw error;
     // 409: the name belongs to a later pod by now.
     const gone = error.code === 'ERR_PODWRIGHT_NOT_FOUND' || error.code === 'ERR_PODWRIGHT_CONFLICT';
-    if (!gone) core.logger.info('the pod could not be deleted', { build: record.handle.id, error: error.message });
+    if (gone) tellGone(record);
+    else core.logger.info('the pod could not be deleted', { build: record.handle.id, error: error.message });
     return { gone, error };
   }
 }
@@ -124,7 +152,7 @@ async function isGone(core: Core, record: BuildRecord, uid: string, limitMs: num
   try {
     const pod = await readPod(core, record.handle.podName);
     if (pod !== undefined && pod.metadata.uid === uid) return false;
-    if (record.pod !== undefined) record.observeGone(record.pod, false);
+    tellGone(record);
     return true;
   } catch (error) {
     core.logger.info('whether the pod is gone could not be found out', { error: messageOf(error) });
@@ -132,10 +160,19 @@ async function isGone(core: Core, record: BuildRecord, uid: string, limitMs: num
   }
 }
 
+/** The watch may never tell it any more. */
+function tellGone(record: BuildRecord): void {
+  if (record.pod !== undefined) record.observeGone(record.pod, false);
+}
+
+function nameOf(core: Core, record: BuildRecord): string {
+  return `pod ${core.namespace}/${record.handle.podName}`;
+}
+
 async function describeLeftover(core: Core, record: BuildRecord, error: unknown): Promise<string> {
   const { namespace } = core;
   const name = record.handle.podName;
-  const what = `pod ${namespace}/${name}`;
+  const what = nameOf(core, record);
   if (error !== undefined) return `${what}: ${messageOf(error)}`;
   try {
     const { metadata } = await core.client.get<WithFinalizers>({ resource: 'pods', namespace, name });

@@ -177,10 +177,7 @@ class PodRuntime implements Runtime {
   }
 
   async removeBuild(build: Build, options: RemoveOptions = {}): Promise<RemovalReport> {
-    const record = this.#record(build);
-    const report = await removeBuild(this.#core, record, options);
-    if (report.gone && this.#live.get(build.id) === record) this.#live.delete(build.id);
-    return report;
+    return await removeBuild(this.#core, this.#record(build), options);
   }
 
   async runContainer(build: Build, name: string, { signal }: SignalOption = {}): Promise<Outcome> {
@@ -264,7 +261,6 @@ class PodRuntime implements Runtime {
   async #close(): Promise<void> {
     this.#endHealth();
     for (const record of this.#live.values()) record.dispose(stopped(record.handle, 'is left: the runtime was closed'));
-    this.#live.clear();
     this.#listeners.clear();
     await this.#release();
   }
@@ -283,6 +279,7 @@ class PodRuntime implements Runtime {
       look: () => look(this.#core, record),
     });
     this.#live.set(record.handle.id, record);
+    record.onRelease(() => this.#live.delete(record.handle.id));
     this.#records.set(record.handle, record);
     return record;
   }

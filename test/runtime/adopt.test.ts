@@ -9,6 +9,7 @@ import type { Build, Runtime } from '../../src/runtime/runtime.ts';
 import {
   assembled,
   broken,
+  clientWith,
   eventually,
   hasPod,
   logOf,
@@ -178,16 +179,8 @@ describe('what the watch had told before the list of the adoption was answered i
       }
       return answer;
     };
-    const client = new Proxy(stand.admin, {
-      get: (target, name) => {
-        if (name === 'openWatch') return openWatch;
-        if (name === 'list') return list;
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
     return {
-      client,
+      client: clientWith(stand, { openWatch, list }),
       arm: () => {
         isArmed = true;
       },

@@ -1,6 +1,7 @@
 /** A runtime on an embedded cluster whose steps are shell scripts of this machine. */
 import type { ClusterOptions, EmbeddedCluster, RequestFilter } from '../../src/cluster/index.ts';
 import { startCluster } from '../../src/cluster/index.ts';
+import { PodwrightError } from '../../src/errors.ts';
 import { connect, type KubeClient } from '../../src/kube/client.ts';
 import type { BuildSpec, ContainerSpecRequest } from '../../src/pod/build-spec.ts';
 import type { Build, Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts';
@@ -64,6 +65,19 @@ function seedGiven(): { seed?: number } {
   const seed = process.env['SEED'];
   return seed === undefined ? {} : { seed: Number(seed) };
 }
+
+/** The stand's admin client with some verbs replaced. */
+export function clientWith({ admin }: Stand, changes: Partial<KubeClient>): KubeClient {
+  return new Proxy(admin, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(changes, name) ?? Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+export const unreachable = (): PodwrightError =>
+  new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', 'the answer was lost', { cause: new Error('ECONNRESET') });
 
 export function step(name: string, script: string, more: Partial<ContainerSpecRequest> = {}): ContainerSpecRequest {
   return { name, image: 'registry.example.com/tools:1', role: 'step', script, ...more };

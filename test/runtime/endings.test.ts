@@ -1,11 +1,11 @@
 /** What goes wrong is told with its cause, in time, and leaves nothing behind. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PodwrightError } from '../../src/errors.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
 import type { Runtime } from '../../src/runtime/runtime.ts';
 import {
   assembled,
   broken,
+  clientWith,
   eventually,
   hasPod,
   missingImage,
@@ -14,6 +14,7 @@ import {
   spec,
   startStand,
   step,
+  unreachable,
 } from './embedded.ts';
 
 let stand: Stand;
@@ -25,18 +26,6 @@ beforeAll(async () => {
 afterAll(() => stand?.end());
 
 const nowhere = { nodeSelector: { 'no-such': 'node' } };
-
-/** The stand's admin client with some verbs replaced. */
-function clientWith(changes: Partial<KubeClient>): KubeClient {
-  return new Proxy(stand.admin, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(changes, name) ?? Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-const unreachable = (): PodwrightError =>
-  new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', 'the answer was lost', { cause: new Error('ECONNRESET') });
 
 describe('time limits', () => {
   it('a pod without a node is told with the words of the scheduler', async () => {
@@ -125,7 +114,7 @@ describe('cancellation', () => {
       answer = resolve;
     });
     let sent = false;
-    const client = clientWith({
+    const client = clientWith(stand, {
       create: async (path, body, options) => {
         const made = await stand.admin.create(path, body, options);
         if (path.resource === 'pods') {
@@ -163,7 +152,7 @@ describe('cancellation', () => {
 describe('a create whose answer is lost', () => {
   it('is recognised when it worked', async () => {
     let lost = 0;
-    const client = clientWith({
+    const client = clientWith(stand, {
       create: async (path, body, options) => {
         const made = await stand.admin.create(path, body, options);
         if (path.resource === 'pods' && lost++ === 0) throw unreachable();
@@ -180,7 +169,7 @@ describe('a create whose answer is lost', () => {
 
   it('is sent again when it did not', async () => {
     let tries = 0;
-    const client = clientWith({
+    const client = clientWith(stand, {
       create: async (path, body, options) => {
         if (path.resource === 'pods' && tries++ === 0) throw unreachable();
         return (await stand.admin.create(path, body, options)) as never;
@@ -194,7 +183,7 @@ describe('a create whose answer is lost', () => {
 
   it('is recognised when it arrives after it was sent again (409)', async () => {
     let tries = 0;
-    const client = clientWith({
+    const client = clientWith(stand, {
       create: async (path, body, options) => {
         if (path.resource !== 'pods') return (await stand.admin.create(path, body, options)) as never;
         if (tries++ === 0) throw unreachable();
@@ -227,7 +216,7 @@ describe('a create whose answer is lost', () => {
 });
 
 it('a patch whose answer is lost is looked up on the pod', async () => {
-  const client = clientWith({
+  const client = clientWith(stand, {
     patch: async (path, body, options) => {
       await stand.admin.patch(path, body, options);
       throw unreachable();
@@ -242,7 +231,7 @@ it('a patch whose answer is lost is looked up on the pod', async () => {
 
 it('a patch that is refused is an error, and may be tried again', async () => {
   let refusals = 0;
-  const client = clientWith({
+  const client = clientWith(stand, {
     patch: async (path, body, options) => {
       if (refusals++ === 0) throw new PodwrightError('ERR_PODWRIGHT_FORBIDDEN', 'no');
       return (await stand.admin.patch(path, body, options)) as never;
@@ -257,7 +246,7 @@ it('a patch that is refused is an error, and may be tried again', async () => {
 });
 
 it('a Secret whose pod was refused goes with the removal', async () => {
-  const client = clientWith({
+  const client = clientWith(stand, {
     create: async (path, body, options) => {
       if (path.resource === 'pods') throw new PodwrightError('ERR_PODWRIGHT_FORBIDDEN', 'exceeded quota: builds');
       return (await stand.admin.create(path, body, options)) as never;
@@ -290,7 +279,7 @@ it('a Secret that an earlier worker left is replaced', async () => {
 it('a Secret whose create fails inside the server, be it done or not, is made', async () => {
   const failures = ['before', 'after'];
   const failed = new PodwrightError('ERR_PODWRIGHT_API', 'etcdserver: leader changed', { details: { status: 500 } });
-  const client = clientWith({
+  const client = clientWith(stand, {
     create: async (path, body, options) => {
       const failure = path.resource === 'secrets' ? failures.shift() : undefined;
       if (failure === 'before') throw failed;
@@ -342,7 +331,7 @@ it('a pod that a finalizer holds is reported with its finalizer, and is gone onc
 
 it('what cannot be removed is reported, and the next call tries again', async () => {
   const build = await assembled(runtime, step('a', 'true'));
-  const client = clientWith({
+  const client = clientWith(stand, {
     delete: async () => {
       throw new PodwrightError('ERR_PODWRIGHT_FORBIDDEN', 'User "worker" cannot delete resource "pods"');
     },

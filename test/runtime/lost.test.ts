@@ -1,9 +1,19 @@
 /** What nobody can tell any more is told as such, and nobody waits for it. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PodwrightError } from '../../src/errors.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { ByteStream } from '../../src/kube/resource.ts';
-import { assembled, eventually, logOf, namespace, type Stand, spec, startStand, step } from './embedded.ts';
+import {
+  assembled,
+  clientWith,
+  eventually,
+  logOf,
+  namespace,
+  type Stand,
+  spec,
+  startStand,
+  step,
+  unreachable,
+} from './embedded.ts';
 
 let stand: Stand;
 beforeAll(async () => {
@@ -21,13 +31,7 @@ function silentClient(isSilent: () => boolean): KubeClient {
   }
   const openWatch: KubeClient['openWatch'] = async (path, query, signal) =>
     muted(await stand.admin.openWatch(path, query, signal), signal);
-  return new Proxy(stand.admin, {
-    get: (target, name) => {
-      if (name === 'openWatch') return openWatch;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return clientWith(stand, { openWatch });
 }
 
 it('a limit is not decided on a watch that counts as live and is silent', async () => {
@@ -82,13 +86,9 @@ it('a step that may have run before its pod went unseen has a gap for a log', as
 
 it('a pod that is deleted before any list or watch has shown it is found to be lost', async () => {
   let isBlind = false;
-  const fail = (): Promise<never> => Promise.reject(new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', 'blind'));
-  const client = new Proxy(stand.admin, {
-    get: (target, name) => {
-      if (isBlind && (name === 'openWatch' || name === 'list')) return fail;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
+  const client = clientWith(stand, {
+    openWatch: async (...asked) => (isBlind ? Promise.reject(unreachable()) : stand.admin.openWatch(...asked)),
+    list: async (...asked) => (isBlind ? Promise.reject(unreachable()) : stand.admin.list(...asked)),
   });
   const runtime = await stand.open({ client, owner: 'worker-blind' });
   await eventually(() => runtime.health.pods.counters.watches === 1, 'the watch is open');

@@ -1,8 +1,7 @@
 /** Nothing is decided by time on a watch that is stale: the server itself is asked first. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PodwrightError } from '../../src/errors.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { eventually, type Stand, spec, startStand, step } from './embedded.ts';
+import { clientWith, eventually, type Stand, spec, startStand, step, unreachable } from './embedded.ts';
 
 let stand: Stand;
 let isDeaf = false;
@@ -13,13 +12,9 @@ afterAll(() => stand?.end());
 
 /** A client that loses sight of the cluster on demand, and can still ask. */
 function deafClient(): KubeClient {
-  const fail = (): Promise<never> => Promise.reject(new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', 'deaf'));
-  return new Proxy(stand.admin, {
-    get: (target, name) => {
-      if (isDeaf && (name === 'openWatch' || name === 'list')) return fail;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
+  return clientWith(stand, {
+    openWatch: async (...asked) => (isDeaf ? Promise.reject(unreachable()) : stand.admin.openWatch(...asked)),
+    list: async (...asked) => (isDeaf ? Promise.reject(unreachable()) : stand.admin.list(...asked)),
   });
 }
 
