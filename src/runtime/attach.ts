@@ -1,16 +1,22 @@
 /** Creates what a pod needs beside it, gives it to the pod, and removes what the pod does not own. */
 import { PodwrightError } from '../errors.ts';
 import { type Attachment, type AttachmentName, ownedBy } from '../pod/attachments.ts';
+import { labelValue } from '../pod/labels.ts';
 import type { Pod } from '../pod/types.ts';
 import type { Core } from './core.ts';
-import { createAttempts, mayHaveWorked, pauseBefore } from './create-pod.ts';
+import { createAttempts, mayHaveWorked, nameTaken, pauseBefore } from './create-pod.ts';
+import { readPod } from './look.ts';
 import type { BuildRecord } from './record.ts';
 
-/** One of an earlier attempt that nobody owns is in the way and of no use: it is replaced. */
+/**
+ * One of an earlier attempt is in the way and of no use: it is replaced. Throws `ERR_PODWRIGHT_CONFLICT` when a pod of
+ * this name is there, whose steps may still need theirs.
+ */
 export async function createAttachment(core: Core, record: BuildRecord, attachment: Attachment): Promise<void> {
   const { resource, name, manifest } = attachment;
   const path = { resource, namespace: core.namespace };
-  record.unowned = [...record.unowned.filter((one) => one.name !== name), { resource, name }];
+  const others = record.unowned.filter((one) => one.name !== name);
+  record.unowned = [...others, { resource, name }];
   for (let attempt = 1; ; attempt++) {
     try {
       await core.client.create(path, manifest);
@@ -20,6 +26,11 @@ export async function createAttachment(core: Core, record: BuildRecord, attachme
       const isTaken = error.code === 'ERR_PODWRIGHT_CONFLICT';
       if (!isTaken && !mayHaveWorked(error)) throw error;
       if (!isTaken) await pauseBefore(core.clock, attempt, record.ending);
+    }
+    const pod = await readPod(core, record.handle.podName, record.ending);
+    if (pod !== undefined) {
+      record.unowned = others;
+      throw nameTaken(pod, labelValue(record.handle.id));
     }
     await deleteObject(core, attachment);
   }

@@ -46,9 +46,14 @@ async function ownPod(core: Core, manifest: PodManifest, cause: PodwrightError):
 
 function owned(pod: Pod, manifest: PodManifest, cause?: unknown): Pod {
   if (pod.metadata.labels?.[labels.assembly] === manifest.metadata.labels[labels.assembly]) return pod;
-  const { namespace, name } = manifest.metadata;
-  const sameBuild = pod.metadata.labels?.[labels.build] === manifest.metadata.labels[labels.build];
-  throw new PodwrightError(
+  throw nameTaken(pod, manifest.metadata.labels[labels.build], cause);
+}
+
+/** The error for a pod that has the name of `build`, which is the value of its label, and is not ours. */
+export function nameTaken(pod: Pod, build: string | undefined, cause?: unknown): PodwrightError {
+  const { namespace, name } = pod.metadata;
+  const sameBuild = pod.metadata.labels?.[labels.build] === build;
+  return new PodwrightError(
     'ERR_PODWRIGHT_CONFLICT',
     sameBuild
       ? `The pod ${namespace}/${name} exists already: an earlier run of this build is on the cluster`

@@ -245,57 +245,6 @@ it('a patch that is refused is an error, and may be tried again', async () => {
   await other.removeBuild(build);
 });
 
-it('a Secret whose pod was refused goes with the removal', async () => {
-  const client = clientWith(stand, {
-    create: async (path, body, options) => {
-      if (path.resource === 'pods') throw new PodwrightError('ERR_PODWRIGHT_FORBIDDEN', 'exceeded quota: builds');
-      return (await stand.admin.create(path, body, options)) as never;
-    },
-  });
-  const other = await stand.open({ client, owner: 'worker-quota' });
-  const build = await other.setupBuild(spec(step('a', 'true', { secrets: { TOKEN: 'x' } })));
-  await expect(other.assembleBuild(build)).rejects.toThrow('exceeded quota');
-  const secret = { resource: 'secrets', namespace, name: `${build.podName}-secrets` };
-  expect(await stand.admin.get(secret)).toMatchObject({ type: 'Opaque' });
-  expect(await other.removeBuild(build)).toMatchObject({ gone: true });
-  await expect(stand.admin.get(secret)).rejects.toMatchObject({ code: 'ERR_PODWRIGHT_NOT_FOUND' });
-});
-
-it('a Secret that an earlier worker left is replaced', async () => {
-  const one = spec(step('a', 'test "$TOKEN" = new', { secrets: { TOKEN: 'new' } }));
-  const other = await stand.open({ owner: 'worker-left' });
-  const build = await other.setupBuild(one);
-  const name = `${build.podName}-secrets`;
-  await stand.admin.create(
-    { resource: 'secrets', namespace },
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { '0.0': 'old' } },
-  );
-  await other.assembleBuild(build);
-  await other.runContainer(build, 'a');
-  expect(await other.waitContainer(build, 'a')).toMatchObject({ exitCode: 0 });
-  await other.removeBuild(build);
-});
-
-it('a Secret whose create fails inside the server, be it done or not, is made', async () => {
-  const failures = ['before', 'after'];
-  const failed = new PodwrightError('ERR_PODWRIGHT_API', 'etcdserver: leader changed', { details: { status: 500 } });
-  const client = clientWith(stand, {
-    create: async (path, body, options) => {
-      const failure = path.resource === 'secrets' ? failures.shift() : undefined;
-      if (failure === 'before') throw failed;
-      const made = await stand.admin.create(path, body, options);
-      if (failure === 'after') throw failed;
-      return made as never;
-    },
-  });
-  const other = await stand.open({ client, owner: 'worker-etcd' });
-  const build = await assembled(other, step('a', 'test "$TOKEN" = x', { secrets: { TOKEN: 'x' } }));
-  expect(failures).toEqual([]);
-  await other.runContainer(build, 'a');
-  expect(await other.waitContainer(build, 'a')).toMatchObject({ exitCode: 0 });
-  await other.removeBuild(build);
-});
-
 it('a pod that was lost before it started is made again by option, once', async () => {
   const build = await runtime.setupBuild({ ...spec(step('a', 'true')), pod: nowhere });
   const assembling = runtime.assembleBuild(build, { retries: 1 }).catch((error: unknown) => error);
