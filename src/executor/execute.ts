@@ -216,6 +216,7 @@ class BuildRun {
       plan: this.#pipeline.plan,
       clock: this.#clock,
       signal: this.#cancel.signal,
+      isTimedOut: () => this.#timedOut,
       emit: (event) => this.#emit(event),
       mask: this.#mask,
       serviceReadyMs,

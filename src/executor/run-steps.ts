@@ -20,6 +20,8 @@ export interface StepRunOptions {
   readonly plan: Plan;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Whether the time of the whole build is over. */
+  readonly isTimedOut: () => boolean;
   readonly emit: (event: ExecutorEvent) => void;
   readonly mask: Mask;
   /** How long the first step waits for services to be ready. */
@@ -117,7 +119,7 @@ export class StepRun {
     const started = this.#start(ref, step);
     if (step.detach) {
       this.#inBackground(started.then(() => undefined));
-      return this.#launched(ref);
+      return this.#launched(ref, step.continues);
     }
     const result = await started;
     if (step.artifacts.length > 0) await this.#options.collect?.(step);
@@ -177,10 +179,11 @@ export class StepRun {
   }
 
   /** What the launch of a container that nobody waits for means for the build. */
-  async #launched(ref: StepRef): Promise<BuildOutcome> {
+  async #launched(ref: StepRef, continues = false): Promise<BuildOutcome> {
     const { runtime, build } = this.#options;
     const outcome = await runtime.runContainer(build, ref.container);
     if (outcome.outcome === 'running' || outcome.outcome === 'terminated') return 'succeeded';
+    if (this.#mayFail(continues, outcome)) return 'succeeded';
     return this.#note(statusOf(outcome), outcome);
   }
 
@@ -269,8 +272,14 @@ export class StepRun {
   }
 
   #account(result: StepResult): BuildOutcome {
-    if (result.status === 'succeeded' || result.continues || result.outcome === null) return 'succeeded';
+    if (result.status === 'succeeded' || result.outcome === null) return 'succeeded';
+    if (this.#mayFail(result.continues, result.outcome)) return 'succeeded';
     return this.#note(statusOf(result.outcome), result.outcome);
+  }
+
+  /** That the time of the whole build was over is no failure of the step. */
+  #mayFail(continues: boolean, outcome: SettledOutcome): boolean {
+    return continues && !(outcome.outcome === 'canceled' && this.#options.isTimedOut());
   }
 
   #note(status: BuildOutcome, outcome: SettledOutcome): BuildOutcome {

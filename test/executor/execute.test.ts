@@ -240,6 +240,16 @@ describe('what runs beside the steps', () => {
     expect(events).toContainEqual(expect.objectContaining({ type: 'service.ready', isReady: false, afterMs: 5_000 }));
   });
 
+  test('a detached step that cannot start fails the build, unless it may', async () => {
+    const text = (more: string): string =>
+      `steps: [{ name: a, image: alpine, detach: true${more} }, { name: b, image: alpine, commands: [x] }]`;
+    const lives = { a: { ends: pullFailed('notFound', 'no') } };
+    expect((await run(text(''), lives)).result.outcome).toBe('failed');
+    const { result, statuses } = await run(text(', ruleset: { continue: true }'), lives);
+    expect(result.outcome).toBe('succeeded');
+    expect(statuses).toEqual({ a: 'failed', b: 'succeeded' });
+  });
+
   test('a detached step does not hold the next one up', async () => {
     const text = 'steps: [{ name: a, image: alpine, detach: true }, { name: b, image: alpine, commands: [x] }]';
     const { statuses, runtime } = await run(text, { a: { runsOn: true } });
@@ -277,6 +287,15 @@ describe('a cancel', () => {
     const { result } = await done;
     expect(result).toMatchObject({ outcome: 'failed', timedOut: true });
     expect(result.steps[0]?.outcome).toEqual(canceled('timeout'));
+  });
+
+  test('by the time limit is no failure that a step may have', async () => {
+    const clock = new VirtualClock();
+    const runtime = new ScriptedRuntime({ a: { runsOn: true } });
+    const done = run(steps('a: continue true'), {}, { clock, timeoutMs: 60_000 }, runtime);
+    await expect.poll(() => runtime.started).toEqual(['a']);
+    clock.advance(60_000);
+    expect((await done).result).toMatchObject({ outcome: 'failed', timedOut: true });
   });
 });
 
