@@ -4,6 +4,7 @@ import type { SettledOutcome } from '../../machines/outcome.ts';
 import { causes, phases, pullFailureClasses } from '../../machines/outcome.ts';
 import { GithubReporter } from '../../src/cli/output/github.ts';
 import { LiveReporter } from '../../src/cli/output/live.ts';
+import { PlainReporter } from '../../src/cli/output/plain.ts';
 import type { Reporter, SetupFacts } from '../../src/cli/output/reporter.ts';
 import { explainOutcome } from '../../src/cli/output/words.ts';
 import { htmlReport } from '../../src/cli/report/html.ts';
@@ -188,6 +189,37 @@ describe('on a terminal', () => {
   });
 });
 
+describe('of a build that is run again', () => {
+  const again: ExecutorEvent = { type: 'build.retried', at: 3_000, retry: 1, reason: 'evicted' };
+  const first: readonly ExecutorEvent[] = [
+    ...story.slice(0, 3),
+    log(ref(1, 'good'), 'of the first run'),
+    { type: 'step.settled', at: 2_500, step: ref(1, 'good'), result: good },
+  ];
+
+  test('the block counts the steps of the new run alone', () => {
+    vi.useFakeTimers();
+    const terminal = testTerminal({ interactive: true });
+    const region = terminal.openRegion();
+    if (region === undefined) throw new Error('no region');
+    const reporter = new LiveReporter(terminal, region, { logs: 'all' }, () => 0);
+    for (const event of [...first, again, ...story.slice(0, 3)]) reporter.event(event);
+    expect(terminal.shown.at(-1)).toContain('0 of 3 steps');
+    reporter.close();
+    vi.useRealTimers();
+  });
+
+  test('logs of the first run are no part of a failure of the second', () => {
+    const terminal = testTerminal();
+    const reporter = new PlainReporter(terminal, { logs: 'failed' });
+    const failed = result(1, 'good', { status: 'failed', outcome: ended(3) });
+    for (const event of [...first, again, log(ref(1, 'good'), 'of the second')]) reporter.event(event);
+    reporter.event({ type: 'step.settled', at: 5_000, step: ref(1, 'good'), result: failed });
+    expect(terminal.said.out).toContain('of the second');
+    expect(terminal.said.out).not.toContain('of the first run');
+  });
+});
+
 describe('in GitHub Actions', () => {
   test('each step is a group, its log is no command, its failure an annotation', () => {
     const terminal = testTerminal();
@@ -221,6 +253,7 @@ describe('as JUnit XML', () => {
     const error = new PodwrightError('ERR_PODWRIGHT_POD_LOST', 'the pod\nis gone');
     const record = recorded([{ ...last, result: { ...last.result, outcome: 'error', steps: [], error } }]);
     expect(junitXml(record)).toContain('<error message="the pod&#10;is gone" type="ERR_PODWRIGHT_POD_LOST"/>');
+    expect(junitXml(record)).toContain('tests="1" failures="0" errors="1"');
   });
 });
 

@@ -38,6 +38,7 @@ export class GithubReporter implements Reporter {
       lines.push(event.gap === null ? event.line : gapText(event.gap));
       this.#logs.set(event.step.container, lines);
     }
+    if (event.type === 'build.retried') this.#logs.clear();
     if (event.type === 'step.settled') this.#group(event.step, event.result);
     this.#lines.event(event);
   }

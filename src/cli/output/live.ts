@@ -110,10 +110,13 @@ export class LiveReporter implements Reporter {
       case 'step.skipped':
         if (event.step.container !== '') this.#done++;
         return;
+      case 'build.retried':
+        this.#active.clear();
+        this.#done = 0;
+        return;
       case 'step.log':
       case 'service.ready':
       case 'health':
-      case 'build.retried':
       case 'build.removed':
       case 'build.settled':
     }

@@ -57,6 +57,8 @@ export class PlainReporter implements Reporter {
         return;
       }
       case 'build.retried':
+        this.#held.clear();
+        this.#told.clear();
         this.#line(`Running again (${event.retry}): ${event.reason}`);
         return;
       case 'step.started':

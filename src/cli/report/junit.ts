@@ -11,7 +11,7 @@ export function junitXml(record: BuildRecord): string {
   const isFailure = (step: StepResult): boolean => step.status === 'failed' && !step.continues;
   const attributes = [
     `name=${quoted(record.setup?.file ?? result.id)}`,
-    `tests="${steps.length}"`,
+    `tests="${steps.length + (result.error === null ? 0 : 1)}"`,
     `failures="${count(isFailure)}"`,
     `errors="${count((step) => step.status === 'error' || step.status === 'canceled') + (result.error === null ? 0 : 1)}"`,
     `skipped="${count((step) => step.status === 'skipped' || step.status === 'detached')}"`,
