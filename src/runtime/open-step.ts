@@ -1,8 +1,8 @@
 /**
  * Asks for a step: waits until its container is known to wait for it, then sends the strategy's patch, once.
  *
- * Resolves when the request is on the cluster, or when there is nothing to ask for any more because the container has
- * its verdict. A patch whose answer was lost is looked up on the pod.
+ * Resolves when the request is on the cluster, or when the container runs or has its verdict: then nobody waits for the
+ * answer. A patch whose answer was lost is looked up on the pod.
  */
 import { PodwrightError } from '../errors.ts';
 import type { PlannedContainer } from '../pod/plan.ts';
@@ -12,17 +12,29 @@ import type { Core } from './core.ts';
 import { look, readPod } from './look.ts';
 import type { BuildRecord } from './record.ts';
 
-/** The first call's promise is everybody's; after a failure the next call tries again. */
-export function openStep(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
+/** The first call's request is everybody's; after a failure the next call tries again. */
+export async function openStep(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
+  const leaving = new AbortController();
+  const hasOutcome = (): true | undefined => (record.outcome(container) === null ? undefined : true);
+  const decided = record.waiters.until(hasOutcome, leaving.signal);
+  decided.catch(() => undefined);
+  try {
+    await Promise.race([opening(core, record, container), decided]);
+  } finally {
+    leaving.abort();
+  }
+}
+
+function opening(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
   const { containerName } = container;
   const known = record.openings.get(containerName);
   if (known !== undefined) return known;
-  const opening = open(core, record, container);
-  record.openings.set(containerName, opening);
-  opening.catch(() => {
-    if (record.openings.get(containerName) === opening) record.openings.delete(containerName);
+  const begun = open(core, record, container);
+  record.openings.set(containerName, begun);
+  begun.catch(() => {
+    if (record.openings.get(containerName) === begun) record.openings.delete(containerName);
   });
-  return opening;
+  return begun;
 }
 
 /**

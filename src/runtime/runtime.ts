@@ -209,7 +209,7 @@ class PodRuntime implements Runtime {
   async readyContainer(build: Build, name: string, { signal }: SignalOption = {}): Promise<boolean> {
     const record = this.#record(build);
     const container = record.container(name);
-    await this.#assembled(record, name, 'waited for');
+    await this.#assembled(record, name, 'waited for', signal);
     return await record.waiters.until(() => record.readiness(container), signal);
   }
 
@@ -304,12 +304,13 @@ class PodRuntime implements Runtime {
   }
 
   /** Waits for an assembly under way. Passes when there is a verdict, whatever the order of calls was. */
-  async #assembled(record: BuildRecord, name: string, what: string): Promise<void> {
+  async #assembled(record: BuildRecord, name: string, what: string, signal?: AbortSignal): Promise<void> {
     const container = record.container(name);
     if (record.outcome(container) !== null) return;
     if (record.stage === 'setup') throw record.wrongStage(`${what} ("${name}")`);
-    await record.waiters.until(() =>
-      record.outcome(container) !== null || record.stage !== 'assembling' ? true : undefined,
+    await record.waiters.until(
+      () => (record.outcome(container) !== null || record.stage !== 'assembling' ? true : undefined),
+      signal,
     );
     if (record.outcome(container) === null && record.assemblyFailure !== undefined) throw record.assemblyFailure.error;
   }
