@@ -17,6 +17,7 @@ const eventsLost = /^(Events (forbidden|dropped)|everything)$/;
 const excused: readonly Excuse[] = [
   { test: 'costs', faults: any, why: 'counts the requests of the undisturbed case' },
   { test: 'called at the same time', faults: repeated, why: 'counts requests' },
+  { test: 'a create whose answer is lost > is sent again', faults: repeated, why: 'counts requests' },
   { test: 'a removed container never runs', faults: repeated, why: 'counts requests' },
   { test: 'steps that ran keep their verdicts', faults: repeated, why: 'counts requests' },
   { test: 'has the Events of the pod', faults: eventsLost, why: 'is about Events that do not come' },
@@ -24,18 +25,23 @@ const excused: readonly Excuse[] = [
   { test: 'an image that is not there', faults: eventsLost, why: 'without restart rules only Events tell the class' },
   {
     test: '1.34 > an image that is not there',
-    faults: /^(Events late|watches (expire|fail)|the cluster's requests reset$)/,
+    faults: /^(Events late|watches (expire|fail)|the cluster's requests reset$|compacted and dropped$)/,
     why: 'without restart rules only an Event tells the class, and it may come after causeMs',
   },
   {
     test: 'a pod without a node',
-    faults: /^(Events forbidden|delayed|lists gone 410)$/,
+    faults: /^(Events forbidden|delayed|lists gone 410|everything)$/,
     why: 'the words of the scheduler are an Event, which does not come within the limit of 300 ms',
   },
   {
     test: 'a pull that takes too long is canceled',
     faults: /^the cluster's requests reset$/,
     why: 'that it was being pulled is an Event, which the kubelet may fail to write in time',
+  },
+  {
+    test: 'a pod that is gone is found to be gone',
+    faults: /^compacted and dropped$/,
+    why: 'within the limit of 1 s no answer may come, and then it is deleted by force',
   },
   {
     test: 'health tells of a watch',

@@ -1,7 +1,7 @@
 /** A runtime on an embedded cluster whose steps are shell scripts of this machine. */
 import type { ClusterOptions, EmbeddedCluster, RequestFilter } from '../../src/cluster/index.ts';
 import { startCluster } from '../../src/cluster/index.ts';
-import { PodwrightError } from '../../src/errors.ts';
+import { isPodwrightError, PodwrightError } from '../../src/errors.ts';
 import { connect, type KubeClient } from '../../src/kube/client.ts';
 import type { BuildSpec, ContainerSpecRequest } from '../../src/pod/build-spec.ts';
 import type { Build, Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts';
@@ -107,13 +107,24 @@ export async function logOf(runtime: Runtime, build: Build, name: string): Promi
   return lines;
 }
 
-/** Whether the build's pod is on the cluster. */
+/** Whether the build's pod is on the cluster; only its API server can tell, so an outage is waited out. */
 export async function hasPod(stand: Stand, build: Build): Promise<boolean> {
+  let found: boolean | undefined;
+  await eventually(async () => {
+    found = await lookUp(stand, build);
+    return found !== undefined;
+  }, 'the API server answers');
+  return found === true;
+}
+
+async function lookUp(stand: Stand, build: Build): Promise<boolean | undefined> {
   try {
     await stand.admin.get({ resource: 'pods', namespace, name: build.podName });
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (isPodwrightError(error, 'ERR_PODWRIGHT_NOT_FOUND')) return false;
+    if (isPodwrightError(error)) return undefined;
+    throw error;
   }
 }
 

@@ -204,8 +204,13 @@ function hasUid({ runtime, build }: Scene): boolean {
 }
 
 async function hasBegun({ stand, build }: Scene): Promise<boolean> {
-  const log = await stand.admin.openLog(namespace, build.podName, 'a', {}, new AbortController().signal);
   let text = '';
-  for await (const chunk of log.body) text += Buffer.from(chunk).toString();
+  try {
+    const log = await stand.admin.openLog(namespace, build.podName, 'a', {}, new AbortController().signal);
+    for await (const chunk of log.body) text += Buffer.from(chunk).toString();
+  } catch (error) {
+    // A kubelet that restarts has no logs to give.
+    if (!isPodwrightError(error)) throw error;
+  }
   return text.includes('begun');
 }
