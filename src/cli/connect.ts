@@ -16,24 +16,44 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/**
- * Connects, and proves it by asking for the version. Without kubeconfig and context the embedded cluster is started.
- * Throws what `connect` throws, or `ERR_PODWRIGHT_CLUSTER_UNREACHABLE` and its kin with the first request.
- */
+/** Without kubeconfig and context the embedded cluster is started. Throws what `connect` throws. */
 export async function openCluster(flags: ClusterFlags, onWarning: (text: string) => void): Promise<Connection> {
   const isNamed = flags.kubeconfig !== undefined || flags.context !== undefined;
   if (!isNamed) return openEmbedded(flags, onWarning);
   return openNamed(flags);
 }
 
-/** Connects to the cluster of the flags, or else the one kubectl would use, for as long as the work lasts. */
-export async function withCluster<T>(flags: ClusterFlags, work: (connection: Connection) => Promise<T>): Promise<T> {
+/**
+ * Connects to the cluster of the flags, or else the one kubectl would use, for as long as the work lasts, and proves it
+ * before the work: `kubernetes` is its version.
+ */
+export function withCluster<T>(
+  flags: ClusterFlags,
+  work: (connection: Connection, kubernetes: string) => Promise<T>,
+): Promise<T> {
+  return withConnection(flags, async (connection) => await work(connection, await firstContact(connection.client)));
+}
+
+/** As `withCluster`, for work that asks by itself whether there is a cluster. */
+export async function withConnection<T>(flags: ClusterFlags, work: (connection: Connection) => Promise<T>): Promise<T> {
   const connection = await openNamed(flags);
   try {
     return await work(connection);
   } finally {
     await connection.close();
   }
+}
+
+/** A person waits: a server that does not answer is told soon. */
+const firstContactMs = 5_000;
+
+/** Gives the version, such as `v1.36.3`. Throws `ERR_PODWRIGHT_CLUSTER_UNREACHABLE` and its kin. */
+export async function firstContact(client: KubeClient, signal?: AbortSignal): Promise<string> {
+  const { gitVersion } = await client.version({
+    retryForMs: firstContactMs,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return gitVersion;
 }
 
 async function openNamed(flags: ClusterFlags): Promise<Connection> {

@@ -40,7 +40,7 @@ function noSuchStep(step: string, count: number, names: readonly string[]): Podw
     remedy:
       count === 0
         ? `The build has: ${names.join(', ')}.`
-        : 'Name the container instead, as `podwright plan FILE --output json` shows it.',
+        : 'Name the container instead, as `podwright plan FILE --format json` shows it.',
     details: { step },
   });
 }

@@ -78,6 +78,8 @@ export async function loadPipeline(file: string, flags: PipelineFlags, terminal:
   const pipeline = parsePipeline(await readUserFile(file, 'Name a pipeline file, such as .vela.yml.'), file);
   const facts = applyFlags(await gitFacts(dirname(file)), flags);
   const secrets: ReadonlyMap<string, SecretValue> = await readSecrets(flags, terminal);
+  const readiness = new Map(Object.entries(pairsOf(flags.ready ?? [], '--ready SERVICE=COMMAND')));
+  for (const service of readiness.keys()) requireService(pipeline, service);
   const clone = flags.clone === undefined || flags.clone === false ? undefined : String(flags.clone);
   return {
     pipeline,
@@ -86,10 +88,21 @@ export async function loadPipeline(file: string, flags: PipelineFlags, terminal:
       facts,
       secrets,
       environment: pairsOf(flags.env ?? [], '--env NAME=VALUE'),
-      readiness: new Map(Object.entries(pairsOf(flags.ready ?? [], '--ready SERVICE=COMMAND'))),
+      readiness,
       ...(clone === undefined ? {} : { cloneImage: clone }),
     },
   };
+}
+
+/** Waiting for a service that nobody meant would be waiting for nothing. */
+function requireService({ services }: Pipeline, name: string): void {
+  if (services.some((service) => service.name === name)) return;
+  throw new PodwrightError('ERR_PODWRIGHT_USAGE', `there is no service "${name}" to wait for`, {
+    remedy:
+      services.length === 0
+        ? 'The pipeline has no services; remove --ready.'
+        : `The pipeline has: ${services.map((service) => service.name).join(', ')}.`,
+  });
 }
 
 /** Facts of the flags over those of the repository. */

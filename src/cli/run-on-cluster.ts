@@ -10,13 +10,13 @@ import type { KubeClient } from '../kube/client.ts';
 import { completePlaceholder, defaultPlaceholder } from '../pod/start-strategy.ts';
 import { createRuntime } from '../runtime/runtime.ts';
 import { version } from '../version.ts';
-import { type Connection, openCluster } from './connect.ts';
+import { type Connection, firstContact, openCluster } from './connect.ts';
 import { type Interrupt, listenForInterrupt } from './interrupt.ts';
 import type { Reporter, SetupFacts } from './output/reporter.ts';
 import { executeOptions } from './pod-flags.ts';
 import { openRecording } from './recording-file.ts';
 import { RecordingReporter } from './report/record.ts';
-import { writeReports } from './report/write.ts';
+import { checkReports, writeReports } from './report/write.ts';
 import type { RunFlags } from './run-flags.ts';
 import { runSeen } from './run-seen.ts';
 import { referencedSecrets } from './secret-values.ts';
@@ -86,6 +86,7 @@ interface BuildContext extends RunRequest {
 async function runBuild(context: BuildContext): Promise<BuildResult> {
   const { compiled, flags, reporter, connection, interrupt, onPod, onSettled, terminal } = context;
   const setup = await setupFacts(context);
+  await checkReports(flags.report ?? [], terminal.cwd);
   const { namespace } = connection;
   const recording = flags.record === undefined ? undefined : await recordRun(flags.record, context, setup);
   const client = recording?.client ?? connection.client;
@@ -153,21 +154,17 @@ async function recordRun(
 /** Asks the cluster for its version: that is also the first sign of a cluster that cannot be used. */
 async function setupFacts({ file, flags, connection, warnings, interrupt }: BuildContext): Promise<SetupFacts> {
   const { image, restartOn = 0 } = flags.placeholder ?? defaultPlaceholder;
-  const { gitVersion } = await connection.client.version({ retryForMs: firstContactMs, signal: interrupt.signal });
   return {
     version,
     cluster: connection.cluster,
     isEmbedded: connection.isEmbedded,
-    kubernetes: gitVersion,
+    kubernetes: await firstContact(connection.client, interrupt.signal),
     namespace: connection.namespace,
     placeholder: { image, restartOn },
     warnings,
     file,
   };
 }
-
-/** A person waits: a server that does not answer is told soon. */
-const firstContactMs = 5_000;
 
 /** Unlike any other of this repository. */
 function buildId(compiled: CompiledPipeline): string {

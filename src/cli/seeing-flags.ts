@@ -19,7 +19,11 @@ export function addSeeingOptions(command: Command): Command {
     .option('--inspect', 'serve the inspector, a page that shows the build as it runs')
     .option('--events-port <port>', 'serve events, state and metrics on this port; 0 takes one that is free', parsePort)
     .option('--events-host <address>', `address to serve on; other than loopback needs a token in ${tokenVariable}`)
-    .option('--events-allowed-host <name>', 'another name that clients may call the server by', collect)
+    .option(
+      '--events-allowed-host <name>',
+      'another name that clients may call the server by; may be repeated',
+      collect,
+    )
     .option('--linger <seconds>', 'how long events stay served after the end', parseSeconds);
 }
 

@@ -2,6 +2,7 @@
 import { systemClock } from '../clock.ts';
 import { connect } from '../kube/client.ts';
 import { silentLogger } from '../logger.ts';
+import { firstContact } from './connect.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { Observer } from './observer.ts';
@@ -17,6 +18,7 @@ export async function serveBuilds(flags: ServeFlags, terminal: Terminal): Promis
     ...(flags.context === undefined ? {} : { context: flags.context }),
   });
   try {
+    await firstContact(client, interrupt.signal);
     const namespace = flags.allNamespaces === true ? undefined : (flags.namespace ?? client.namespace ?? 'default');
     let observer: Observer | undefined;
     const seeing = await openSeeing({

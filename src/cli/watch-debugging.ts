@@ -7,6 +7,7 @@ import { connect, type KubeClient } from '../kube/client.ts';
 import { Informer } from '../kube/informer.ts';
 import { trimPod } from '../pod/trim.ts';
 import type { Pod } from '../pod/types.ts';
+import { firstContact } from './connect.ts';
 import { noticeDebugging } from './debug-forwards.ts';
 import { exitCodes } from './exit-codes.ts';
 import { type Interrupt, listenForInterrupt } from './interrupt.ts';
@@ -24,6 +25,7 @@ export async function watchDebugging(flags: WatchFlags, terminal: Terminal): Pro
   });
   const say = (line: string): void => terminal.out(`${line}\n`);
   try {
+    await firstContact(client, interrupt.signal);
     const forward = flags.forward === true ? await forwarder(flags) : undefined;
     const { signal } = interrupt;
     const seeing = await openSeeing({ flags, terminal, server: client.server, say, signal, lingers: false });

@@ -98,6 +98,26 @@ describe('a mistake of the user ends with 2, before anything is created', () => 
     expect(code).toBe(2);
   });
 
+  test('a report that cannot be written, and a service that is not there to wait for', async () => {
+    const cluster = await startCluster();
+    try {
+      const file = pipeline('reported.yml', step('one', 'true'));
+      const args = ['run', file, '--kubeconfig', cluster.kubeConfig];
+      for (const [flags, message] of [
+        [['--report', `html=${file}/report.html`], 'cannot write the report'],
+        [['--report', `junit=${folder.path}`], 'it is a folder'],
+        [['--ready', 'db=true'], 'there is no service "db" to wait for'],
+      ] as const) {
+        const { code, err } = await inProcess(...args, ...flags);
+        expect(err).toContain(message);
+        expect(code).toBe(2);
+      }
+      expect(cluster.requests.count({ verb: 'create', resource: 'pods' })).toBe(0);
+    } finally {
+      await cluster.stop();
+    }
+  });
+
   test('a broken pipeline, with every mistake at its place', async () => {
     const file = folder.file('broken.yml', 'steps:\n  - name: a\n    imge: alpine\n  - name: a\n    image: Alpine\n');
     const { code, err } = await podwright(['run', file]);

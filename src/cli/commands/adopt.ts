@@ -36,8 +36,8 @@ export function addAdoptCommand(program: Command, terminal: Terminal): void {
     .option('--keep', 'leave the pod on the cluster when the build has ended')
     .addHelpText('after', adoptHelp);
   addConnectionOptions(command).action((name: string, flags: AdoptFlags) =>
-    withCluster(flags, async (connection) => {
-      process.exitCode = await adoptBuild(connection, name, flags, terminal);
+    withCluster(flags, async (connection, kubernetes) => {
+      process.exitCode = await adoptBuild(connection, kubernetes, name, flags, terminal);
     }),
   );
 }
@@ -53,6 +53,7 @@ Example:
 
 async function adoptBuild(
   connection: Connection,
+  kubernetes: string,
   name: string,
   flags: AdoptFlags,
   terminal: Terminal,
@@ -75,7 +76,6 @@ async function adoptBuild(
     onSecond: () => terminal.err(`\nLeft at once. Still there: pod ${namespace}/${found.pod.metadata.name}\n`),
   });
   const { placeholder } = found.plan;
-  const { gitVersion } = await client.version();
   const runtime = await createRuntime(
     { client, namespace, owner: found.owner, placeholder },
     { signal: interrupt.signal },
@@ -88,7 +88,7 @@ async function adoptBuild(
       version,
       cluster: connection.cluster,
       isEmbedded: connection.isEmbedded,
-      kubernetes: gitVersion,
+      kubernetes,
       namespace,
       placeholder: { image: placeholder.image, restartOn: placeholder.restartOn ?? 0 },
       warnings: [],

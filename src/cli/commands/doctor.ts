@@ -10,7 +10,7 @@ import type { Pod } from '../../pod/types.ts';
 import type { Build, Runtime } from '../../runtime/contract.ts';
 import { createRuntime } from '../../runtime/runtime.ts';
 import { addClusterOptions, type ClusterFlags } from '../cluster-flags.ts';
-import { type Connection, withCluster } from '../connect.ts';
+import { type Connection, withConnection } from '../connect.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explainOutcome, pulledText } from '../output/words.ts';
 import type { Terminal } from '../terminal.ts';
@@ -31,7 +31,7 @@ export function addDoctorCommand(program: Command, terminal: Terminal): void {
       '\nExample:\n  podwright doctor --kubeconfig ~/.kube/config --namespace builds --image registry.example.com/tools/base:1\n',
     );
   addClusterOptions(command).action((flags: DoctorFlags) =>
-    withCluster(flags, async (connection) => {
+    withConnection(flags, async (connection) => {
       const isWell = await new Doctor(connection, flags, terminal, systemClock).examine();
       process.exitCode = isWell ? exitCodes.succeeded : exitCodes.infrastructure;
     }),

@@ -14,10 +14,10 @@ import { pushImage } from '../../image/registry-push.ts';
 import type { Terminal } from '../terminal.ts';
 
 export function addPlaceholderCommand(program: Command, terminal: Terminal): void {
-  const command = program.command('placeholder').description('make the image in which the containers of a build wait');
+  const command = program.command('placeholder').description('Make the image in which the containers of a build wait.');
   command
     .command('build')
-    .description('write the image as an OCI archive, which kind, ctr, docker and podman load')
+    .description('Write the image as an OCI archive, which kind, ctr, docker and podman load.')
     .requiredOption('-o, --out <file>', 'where to write the archive')
     .option('--name <reference>', 'the name of the image in the archive', placeholderImage.name)
     .option('--platform <platform...>', 'only for these', [...placeholderImage.platforms])
@@ -28,7 +28,7 @@ export function addPlaceholderCommand(program: Command, terminal: Terminal): voi
     .action((options: BuildOptions) => build(options, terminal));
   command
     .command('push')
-    .description('push the image to a registry')
+    .description('Push the image to a registry.')
     .argument('<reference>', 'such as registry.example.com/podwright/placeholder:1')
     .option('--platform <platform...>', 'only for these', [...placeholderImage.platforms])
     .option('--docker-config <file>', 'where the credentials are', dockerConfigOf(terminal.env))

@@ -48,12 +48,11 @@ function collectPlaceholders(text: string, before: readonly PlaceholderOption[] 
 
 async function record(flags: RecordFlags, terminal: Terminal): Promise<void> {
   const limitMs = flags.for === undefined ? 0 : parseDuration(flags.for);
-  await withCluster(flags, async ({ client, namespace, cluster }) => {
+  await withCluster(flags, async ({ client, namespace, cluster }, kubernetes) => {
     const interrupt = listenForInterrupt({ onFirst: () => undefined, onSecond: () => undefined });
     const ended = new AbortController();
     const timer = limitMs === 0 ? undefined : systemClock.schedule(limitMs, () => ended.abort());
     try {
-      const { gitVersion } = await client.version({ signal: interrupt.signal });
       const { recordCluster } = await import('../../trace/record-cluster.ts');
       const { Recorder } = await import('../../trace/recorder.ts');
       const file = openRecording(flags.out, terminal);
@@ -65,7 +64,7 @@ async function record(flags: RecordFlags, terminal: Terminal): Promise<void> {
         const recorder = new Recorder({
           write: file.write,
           clock: systemClock,
-          meta: { scenario: 'record', kubernetes: gitVersion, namespace, placeholders },
+          meta: { scenario: 'record', kubernetes, namespace, placeholders },
           ...(flags.selector === undefined ? {} : { isWanted: () => true }),
         });
         await recordCluster({

@@ -1,5 +1,5 @@
 /** `--report KIND=FILE`: which reports are asked for, and their files. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { PodwrightError } from '../../errors.ts';
 import { htmlReport } from './html.ts';
@@ -22,21 +22,37 @@ export function parseReport(text: string): ReportRequest {
   });
 }
 
+/** Before anything runs: a report that cannot be written shall not be what a build ends with. */
+export async function checkReports(requests: readonly ReportRequest[], cwd: string): Promise<void> {
+  for (const { file } of requests) {
+    await toFile(file, cwd, async (path) => {
+      const known = await stat(path).catch(() => undefined);
+      if (known?.isDirectory() === true) throw new Error('it is a folder');
+      await access(known === undefined ? dirname(path) : path, constants.W_OK);
+    });
+  }
+}
+
 export async function writeReports(
   requests: readonly ReportRequest[],
   record: BuildRecord,
   cwd: string,
 ): Promise<void> {
   for (const { kind, file } of requests) {
-    const path = resolve(cwd, file);
-    try {
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, kinds[kind]?.(record) ?? '');
-    } catch (error) {
-      throw new PodwrightError('ERR_PODWRIGHT_USAGE', `cannot write the report ${file}: ${String(error)}`, {
-        cause: error,
-        remedy: 'Name a file in a folder that can be written.',
-      });
-    }
+    await toFile(file, cwd, (path) => writeFile(path, kinds[kind]?.(record) ?? ''));
+  }
+}
+
+/** Makes the folder of the file first. */
+async function toFile(file: string, cwd: string, write: (path: string) => Promise<void>): Promise<void> {
+  const path = resolve(cwd, file);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await write(path);
+  } catch (error) {
+    throw new PodwrightError('ERR_PODWRIGHT_USAGE', `cannot write the report ${file}: ${String(error)}`, {
+      cause: error,
+      remedy: 'Name a file in a folder that can be written.',
+    });
   }
 }

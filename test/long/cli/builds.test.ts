@@ -15,6 +15,16 @@ steps:
 `,
 );
 
+/** A port that nobody can listen on without being root. */
+const nobody = folder.file(
+  'nobody.kubeconfig',
+  `current-context: x
+contexts: [{ name: x, context: { cluster: x, user: x } }]
+clusters: [{ name: x, cluster: { server: "http://127.0.0.1:1" } }]
+users: [{ name: x, user: {} }]
+`,
+);
+
 let cluster: EmbeddedCluster;
 beforeAll(async () => {
   cluster = await startCluster({ namespaces: ['a', 'b', 'c'] });
@@ -45,6 +55,20 @@ async function startBuild(namespace: string, seconds = 300): Promise<{ readonly 
 }
 
 const at = (namespace: string): readonly string[] => ['--kubeconfig', cluster.kubeConfig, '--namespace', namespace];
+
+test.concurrent.each([
+  ['list'],
+  ['cancel', 'x'],
+  ['logs', 'x', 'y'],
+  ['adopt', 'x'],
+  ['record', '--out', '/dev/null'],
+  ['serve'],
+  ['watch'],
+])('a server that is not there is told soon: %s', { timeout: 60_000 }, async (...args) => {
+  const { code, err } = await podwright([...args, '--kubeconfig', nobody]);
+  expect(err).toContain('connection refused');
+  expect(code).toBe(3);
+});
 
 describe('a build that runs', { timeout: 60_000 }, () => {
   test('is listed, its log is shown, and it can be canceled', async () => {
