@@ -164,6 +164,10 @@ export class ListWatch {
     await this.#done;
   }
 
+  get(uid: string): ApiObject | undefined {
+    return this.#objects.get(uid);
+  }
+
   objects(): ApiObject[] {
     return [...this.#objects.values()];
   }

@@ -15,6 +15,7 @@ import type { Backend } from './backend/backend.ts';
 import { knownPlaceholders } from './backend/placeholders.ts';
 import { ProcessBackend } from './backend/process.ts';
 import { ScriptedBackend } from './backend/scripted.ts';
+import { bootstrap } from './bootstrap.ts';
 import { ApiClient, type HttpTransport, httpTransport } from './client.ts';
 import { ScopedClock, SkewedClock } from './clocks.ts';
 import { Controllers } from './controllers/controllers.ts';
@@ -32,10 +33,9 @@ import { type NodeControl, nodeControl } from './node-control.ts';
 import type { ClusterOptions, EmbeddedCluster } from './options.ts';
 import { type Profile, profileNames, profiles } from './profile.ts';
 import { Random } from './random.ts';
-import { Scheduler } from './scheduler.ts';
+import { Scheduler } from './scheduler/scheduler.ts';
 import { SelfCheck } from './self-check.ts';
 import { RevisionStore } from './store/revisions.ts';
-import { timestamp } from './times.ts';
 import { measuredTimings, quickTimings, type Timings } from './timings.ts';
 import type { Transport } from './transport.ts';
 
@@ -44,7 +44,7 @@ const containerPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/
 
 /** From the block for documentation: nothing is there. */
 const nodeAddress = '192.0.2.2';
-const defaultCapacity = { cpu: '64', memory: '256Gi' };
+const defaultCapacity = { cpu: '64', memory: '256Gi', 'ephemeral-storage': '100Gi' };
 
 /** etcd forgets what is older, in one go every so often. */
 const compactionPeriodMs = 300_000;
@@ -158,9 +158,8 @@ class Cluster implements EmbeddedCluster {
       tokensRequired: tokens.length > 0,
     });
     this.#selfCheck.follow(this.#store, () => server.writer);
-    for (const name of ['default', 'kube-system', 'kube-public', ...(this.#options.namespaces ?? [])]) {
-      this.#createNamespace(name);
-    }
+    const { namespaces = [] } = this.#options;
+    bootstrap({ store: this.#store, random: this.#random, clock: this.#clock, namespaces });
     const injector = new FaultInjector((request) => server.handle(request), {
       clock: this.#clock,
       random: this.#random.fork('injector'),
@@ -262,7 +261,8 @@ class Cluster implements EmbeddedCluster {
         name: this.#nodeName,
         address: nodeAddress,
         containerd: this.#options.containerd ?? '1.6',
-        ...(this.#options.nodeCapacity ?? defaultCapacity),
+        ...defaultCapacity,
+        ...this.#options.nodeCapacity,
       },
     });
     await this.#kubelet.start();
@@ -358,22 +358,6 @@ class Cluster implements EmbeddedCluster {
     const http = httpTransport(this.url, this.#options.tls);
     this.#clients.push(http);
     return http.transport;
-  }
-
-  #createNamespace(name: string): void {
-    this.#store.put('namespaces', name, {
-      kind: 'Namespace',
-      apiVersion: 'v1',
-      metadata: {
-        name,
-        uid: this.#random.uuid(),
-        resourceVersion: '',
-        creationTimestamp: timestamp(this.#clock.now()),
-        labels: { 'kubernetes.io/metadata.name': name },
-      },
-      spec: { finalizers: ['kubernetes'] },
-      status: { phase: 'Active' },
-    });
   }
 
   /** Forgets, each time, what was there the time before. */

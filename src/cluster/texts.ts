@@ -8,12 +8,24 @@ const quoted = (value: string): string => JSON.stringify(value);
 
 export const texts = {
   scheduled: (pod: string, node: string): string => `Successfully assigned ${pod} to ${node}`,
-  unschedulable(nodes: number, reasons: ReadonlyMap<string, number>, claims: boolean): string {
+  /** `more`: what else was tried, and did not help. */
+  unschedulable(nodes: number, reasons: ReadonlyMap<string, number>, more: string): string {
     if (nodes === 0) return 'no nodes available to schedule pods';
-    const list = [...reasons].map(([reason, count]) => `${count} ${reason}`).join(', ');
-    const preemption = `preemption: 0/${nodes} nodes are available: ${nodes} Preemption is not helpful for scheduling.`;
-    return `0/${nodes} nodes are available: ${list}. ${claims ? 'no new claims to deallocate, ' : ''}${preemption}`;
+    const list = [...reasons].map(([reason, count]) => `${count} ${reason}`).sort();
+    return `0/${nodes} nodes are available: ${list.join(', ')}.${more === '' ? '' : ` ${more}`}`;
   },
+  noClaims: 'no new claims to deallocate, ',
+  /** `crowded` of the nodes have no room because of pods that are as important. */
+  noPreemption(nodes: number, crowded: number): string {
+    const list = [
+      ...(crowded > 0 ? [`${crowded} No preemption victims found for incoming pod`] : []),
+      ...(nodes > crowded ? [`${nodes - crowded} Preemption is not helpful for scheduling`] : []),
+    ];
+    return `preemption: 0/${nodes} nodes are available: ${list.join(', ')}.`;
+  },
+  neverPreempts: 'preemption: not eligible due to preemptionPolicy=Never.',
+  preempting: 'default-scheduler: preempting to accommodate a higher priority pod',
+  preempted: (preemptorUid: string, node: string): string => `Preempted by pod ${preemptorUid} on node ${node}`,
 
   pulling: (image: string): string => `Pulling image ${quoted(image)}`,
   pulled: (image: string, took: string, whole: string, bytes: number): string =>

@@ -170,6 +170,7 @@ export interface PodStatus {
   conditions?: PodCondition[];
   message?: string;
   reason?: string;
+  nominatedNodeName?: string;
   hostIP?: string;
   hostIPs?: { ip: string }[];
   podIP?: string;

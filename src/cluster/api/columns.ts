@@ -45,7 +45,7 @@ const columnsByKind: Readonly<Record<string, readonly Column[]>> = {
     ageColumn,
     wide('IP', (pod) => (pod as PodObject).status.podIP ?? '<none>'),
     wide('Node', (pod) => (pod as PodObject).spec.nodeName ?? '<none>'),
-    wide('Nominated Node', () => '<none>'),
+    wide('Nominated Node', (pod) => (pod as PodObject).status.nominatedNodeName || '<none>'),
     wide('Readiness Gates', (pod) => podColumns.readinessGates(pod as PodObject)),
   ],
   Event: [
@@ -76,6 +76,13 @@ const columnsByKind: Readonly<Record<string, readonly Column[]>> = {
   Secret: [nameColumn, text('Type', (secret) => string(secret, 'type')), text('Data', dataCount), ageColumn],
   ConfigMap: [nameColumn, text('Data', dataCount), ageColumn],
   ServiceAccount: [nameColumn, ageColumn],
+  PriorityClass: [
+    nameColumn,
+    { name: 'Value', type: 'integer', cell: ({ ['value']: value }) => Number(value ?? 0) },
+    text('Global-Default', ({ ['globalDefault']: isDefault }) => String(isDefault === true)),
+    ageColumn,
+    text('PreemptionPolicy', (one) => string(one, 'preemptionPolicy')),
+  ],
   PodDisruptionBudget: [
     nameColumn,
     text('Min Available', (budget) => string(budget, 'spec', 'minAvailable') || 'N/A'),

@@ -176,6 +176,12 @@ export const podDisruptionBudget = object(
   { spec: {} },
 );
 
+export const priorityClass = object(
+  'PriorityClass',
+  { ...typed, value: integer, globalDefault: boolean, description: string, preemptionPolicy: string },
+  { value: 0 },
+);
+
 export const lease = kept('Lease', { spec: any });
 
 /** Of kinds of which there is nothing. */

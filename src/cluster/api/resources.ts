@@ -5,6 +5,7 @@ import { eventFields, eventStrategy, groupedEventFields, toCoreEvent, toGroupedE
 import * as kinds from './kinds.ts';
 import { metadataErrors } from './names.ts';
 import { podKind } from './pods/kind.ts';
+import { priorityClassStrategy } from './pods/priority.ts';
 import { podFields, podStrategy } from './pods/strategy.ts';
 import type { ObjectSchema } from './schema.ts';
 import type { SelectableFields } from './selectors.ts';
@@ -171,6 +172,15 @@ export const definitions: readonly ResourceDefinition[] = [
     kind: 'PodDisruptionBudget',
     schema: kinds.podDisruptionBudget,
     shortNames: ['pdb'],
+  }),
+  define({
+    group: 'scheduling.k8s.io',
+    resource: 'priorityclasses',
+    kind: 'PriorityClass',
+    schema: kinds.priorityClass,
+    namespaced: false,
+    shortNames: ['pc'],
+    strategy: priorityClassStrategy,
   }),
   define({ group: 'coordination.k8s.io', resource: 'leases', kind: 'Lease', schema: kinds.lease }),
 ];

@@ -7,6 +7,7 @@ import { type Call, keyOf } from './context.ts';
 import { metadataErrors } from './names.ts';
 import { isDryRun } from './options.ts';
 import { patched } from './patch.ts';
+import { admitPriority } from './pods/priority.ts';
 import { stored } from './read.ts';
 import { apiVersionOf, definitions, type ResourceDefinition } from './resources.ts';
 import { decode, Mismatch } from './schema.ts';
@@ -32,6 +33,7 @@ export function createObject(call: Call, body: Json): ApiObject {
   const { context, definition } = call;
   const object = decodedBody(call, body);
   object.metadata = createMetadata(call, object.metadata);
+  if (definition.kind === 'Pod') admitPriority(object as PodObject, context.store);
   definition.strategy.prepareCreate?.(object, context);
   if (definition.kind === 'Pod') refuseUnknownAccount(call, object as PodObject);
   const errors = definition.strategy.validateCreate?.(object, context) ?? metadataErrors(object.metadata);

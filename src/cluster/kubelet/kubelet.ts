@@ -5,8 +5,8 @@ import type { LogAnswer, LogOptions, NodeApi } from '../api/context.ts';
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
 import { equal } from '../json.ts';
 import type { Profile } from '../profile.ts';
-import { parseQuantity } from '../quantity.ts';
 import type { Random } from '../random.ts';
+import { amountOf, countedResources, podRequest } from '../requests.ts';
 import { texts } from '../texts.ts';
 import { timestamp } from '../times.ts';
 import type { Timings } from '../timings.ts';
@@ -287,15 +287,11 @@ export class Kubelet implements NodeApi {
   /** Why the node does not take the pod (k8s `lifecycle/predicate.go`). */
   #refusal({ spec }: PodObject): { reason: string; message: string } | undefined {
     const { node } = this.#options;
-    for (const resource of ['cpu', 'memory'] as const) {
-      const scale = resource === 'cpu' ? 1000 : 1;
-      const asked = (container: PodObject['spec']['containers'][number]): number =>
-        parseQuantity(container.resources?.requests?.[resource] ?? '0') * scale;
-      const wanted = spec.containers.reduce((sum, container) => sum + asked(container), 0);
-      const used = [...this.#workers.values()]
-        .filter((worker) => worker.mayRun)
-        .reduce((sum, { pod }) => sum + pod.spec.containers.reduce((part, one) => part + asked(one), 0), 0);
-      const has = parseQuantity(node[resource]) * scale;
+    const others = [...this.#workers.values()].filter((worker) => worker.mayRun);
+    for (const resource of countedResources) {
+      const wanted = podRequest(spec, resource);
+      const used = others.reduce((sum, { pod }) => sum + podRequest(pod.spec, resource), 0);
+      const has = amountOf(node[resource], resource);
       if (wanted > 0 && wanted + used > has) {
         return { reason: `OutOf${resource}`, message: texts.outOf(resource, wanted, used, has) };
       }

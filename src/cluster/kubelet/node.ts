@@ -13,11 +13,12 @@ export interface NodeDescription {
   readonly address: string;
   readonly cpu: string;
   readonly memory: string;
+  readonly 'ephemeral-storage': string;
   readonly containerd: ContainerdVersion;
 }
 
 export function nodeObject(node: NodeDescription, profile: Profile, now: number): Record<string, unknown> {
-  const amounts = { cpu: node.cpu, memory: node.memory, pods: '110', 'ephemeral-storage': '100Gi' };
+  const amounts = { cpu: node.cpu, memory: node.memory, pods: '110', 'ephemeral-storage': node['ephemeral-storage'] };
   return {
     kind: 'Node',
     apiVersion: 'v1',

@@ -23,9 +23,7 @@ export function applyPodDefaults({ spec }: PodObject, { profile, random }: Strat
     serviceAccountName: 'default',
     securityContext: {},
     schedulerName: 'default-scheduler',
-    priority: 0,
     enableServiceLinks: true,
-    preemptionPolicy: 'PreemptLowerPriority',
   });
   spec['serviceAccount'] = spec['serviceAccountName'];
   spec.tolerations = [...(spec.tolerations ?? []), ...missingTolerations(spec.tolerations ?? [])];

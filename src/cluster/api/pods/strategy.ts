@@ -23,7 +23,7 @@ export const podFields: SelectableFields = {
   'status.phase': (pod) => status(pod).phase,
   'status.podIP': (pod) => status(pod).podIP ?? '',
   'status.podIPs': (pod) => status(pod).podIP ?? '',
-  'status.nominatedNodeName': () => '',
+  'status.nominatedNodeName': (pod) => status(pod).nominatedNodeName ?? '',
 };
 
 /** A pod with gates says at once why nobody schedules it. */
