@@ -59,9 +59,12 @@ export function networkError(request: RequestFacts, cause: unknown, host: string
   const why = networkReason(cause);
   const tried = triedAddresses(cause, host);
   const where = ` (tried ${tried.join(', ')})`;
+  const remedy = isCertificateFailure(errorCode(cause))
+    ? `Check the certificate-authority and the tls-server-name of ${request.credentials}, and the clocks.`
+    : `Check that the API server runs and that the server address of ${request.credentials} is right.`;
   return new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', `${new URL(request.url).origin}: ${why}${where}`, {
     cause,
-    remedy: `Check that the API server runs and that the server address of ${request.credentials} is right.`,
+    remedy,
     details: {
       method: request.method,
       url: request.url,
@@ -97,7 +100,7 @@ export function isPassing(error: unknown): boolean {
 
 /** A wrong certificate stays wrong. */
 function isCertificateFailure(code: unknown): boolean {
-  return typeof code === 'string' && /CERT|SSL|TLS|ISSUER/.test(code);
+  return typeof code === 'string' && /CERT|SSL|TLS|ISSUER|VERIFY/.test(code);
 }
 
 /** Whether the request certainly never reached the server, so that even a create can be sent again. */

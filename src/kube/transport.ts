@@ -50,8 +50,8 @@ type Pool = 'unary' | 'watch' | 'log';
 const credentialsLifeMs = 10_000;
 /** Below the 90 s after which an API server closes an idle connection. */
 const idleConnectionMs = 30_000;
-/** Opening a stream: the server answers at once, even for a log or watch that stays silent. */
-const streamHeadersTimeoutMs = 30_000;
+/** Opening a stream: the server answers at once, even for a log or watch that stays silent; a refusal comes whole. */
+const streamAnswerMs = 30_000;
 /** As client-go: half of the usual load balancer's patience. */
 const tcpKeepAliveMs = 30_000;
 const unaryConnections = 16;
@@ -105,10 +105,10 @@ export class Transport {
     request: ApiRequest,
     signal: AbortSignal,
   ): Promise<{ status: number; body: ByteStream }> {
-    const combined = AbortSignal.any([signal, this.#closing.signal]);
-    const response = await this.#send(pool, request, combined);
-    const facts = this.#facts(request);
-    return { status: response.statusCode, body: readStream(response.body, facts, combined) };
+    return await this.#limited(request, streamAnswerMs, signal, async (limited) => {
+      const response = await this.#send(pool, request, limited);
+      return { status: response.statusCode, body: readStream(response.body, this.#facts(request), limited) };
+    });
   }
 
   /** Idempotent. */
@@ -121,22 +121,32 @@ export class Transport {
   }
 
   async #attempt(request: ApiRequest, signal: AbortSignal | undefined): Promise<string> {
-    const { clock, requestTimeoutMs } = this.#options;
-    const timeout = new AbortController();
-    const timer = clock.schedule(requestTimeoutMs, () =>
-      timeout.abort(
-        Object.assign(new Error(`no whole answer within ${requestTimeoutMs / 1000} s`), { code: 'ETIMEDOUT' }),
-      ),
-    );
-    const ends = [timeout.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
-    const combined = AbortSignal.any(ends);
-    try {
-      const response = await this.#send('unary', request, combined);
+    return await this.#limited(request, this.#options.requestTimeoutMs, signal, async (limited) => {
+      const response = await this.#send('unary', request, limited);
       return await response.body.text();
+    });
+  }
+
+  /** Gives `work` a signal that aborts with the caller's, with the client, and when `work` is not done in time. */
+  async #limited<T>(
+    request: ApiRequest,
+    limitMs: number,
+    signal: AbortSignal | undefined,
+    work: (limited: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const ended = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    // Before the time counts: a plugin may ask somebody to log in.
+    await orAborted(this.#currentCredentials(), ended);
+    const timeout = new AbortController();
+    const timer = this.#options.clock.schedule(limitMs, () =>
+      timeout.abort(Object.assign(new Error(`no whole answer within ${limitMs / 1000} s`), { code: 'ETIMEDOUT' })),
+    );
+    try {
+      return await work(AbortSignal.any([ended, timeout.signal]));
     } catch (cause) {
-      if (timeout.signal.aborted && !signal?.aborted) throw this.#networkError(request, timeout.signal.reason);
-      if (combined.aborted) throw combined.reason;
-      throw cause instanceof PodwrightError ? cause : this.#networkError(request, cause);
+      if (ended.aborted) throw ended.reason;
+      if (cause instanceof PodwrightError) throw cause;
+      throw this.#networkError(request, timeout.signal.aborted ? timeout.signal.reason : cause);
     } finally {
       timer.cancel();
     }
@@ -148,14 +158,13 @@ export class Transport {
     const first = await this.#exchange(pool, request, signal);
     if (first.statusCode !== 401) return await this.#expectSuccess(request, first);
     await readShort(first.body);
-    await this.#renew(renewals);
+    await orAborted(this.#renew(renewals), signal);
     return await this.#expectSuccess(request, await this.#exchange(pool, request, signal));
   }
 
   async #exchange(pool: Pool, request: ApiRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { source, userAgent } = this.#options;
-    const credentials = await this.#currentCredentials();
-    signal.throwIfAborted();
+    const credentials = await orAborted(this.#currentCredentials(), signal);
     const dispatcher = this.#options.dispatcher ?? this.#dispatcher(pool, credentials.tls);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     try {
@@ -213,7 +222,7 @@ export class Transport {
       if (this.#pools !== undefined) this.#retire(Object.values(this.#pools.dispatchers));
       const { proxyUrl } = this.#options.source;
       const { requestTimeoutMs } = this.#options;
-      const stream = { headersTimeout: streamHeadersTimeoutMs, bodyTimeout: 0 };
+      const stream = { headersTimeout: streamAnswerMs, bodyTimeout: 0 };
       const unary = { headersTimeout: requestTimeoutMs, bodyTimeout: requestTimeoutMs, connections: unaryConnections };
       this.#pools = {
         key,
@@ -315,4 +324,17 @@ async function readShort(body: AsyncIterable<Uint8Array>): Promise<string> {
     chunks.push(Buffer.from('…'));
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Rejects with the signal's reason as soon as it aborts; what was waited for goes on for others. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([aborted, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }

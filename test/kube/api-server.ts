@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { isPodwrightError, type PodwrightError } from '../../src/errors.ts';
+import { type ConnectOptions, connect, type KubeClient } from '../../src/kube/client.ts';
 
 export interface Exchange {
   readonly method: string;
@@ -166,4 +168,24 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const read: T[] = [];
   for await (const item of items) read.push(item);
   return read;
+}
+
+/** A client of this server, closed at the end of the test. */
+export async function connectTo(
+  api: ApiServer,
+  options: ConnectOptions & { readonly user?: object; readonly cluster?: object } = {},
+): Promise<KubeClient> {
+  const { user, cluster, ...rest } = options;
+  const client = await connect({ kubeConfig: await writeKubeConfig(api.url, user, cluster), ...rest });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+export async function failureOf(promise: Promise<unknown>): Promise<PodwrightError> {
+  const error = await promise.then(
+    () => new Error('it worked'),
+    (reason: unknown) => reason,
+  );
+  if (!isPodwrightError(error)) throw error;
+  return error;
 }
