@@ -89,6 +89,9 @@ export const containerMachine = setup({
     forgetPullTrouble: assign(
       on('image.pulled', ({ trouble }) => ({ trouble: trouble?.kind === 'pull' ? null : trouble })),
     ),
+    forgetInitTrouble: assign(({ context }) =>
+      isInitTrouble(context) ? withDeadline(context, { trouble: null }) : {},
+    ),
     noteSwitchFailed: assign(on('switch.failed', (_, { at, source }) => ({ switchFailed: { at, source } }))),
     noteSilence: assign(on('node.silent', (context, silence) => ({ nodeLostAt: lostAt(context, silence) }))),
     forgetSilence: assign(on('node.answered', () => ({ nodeLostAt: null }))),
@@ -124,7 +127,8 @@ export const containerMachine = setup({
     pending: {
       on: {
         'container.requested': { guard: 'isNotRequested', actions: 'noteRequest' },
-        'image.pulling': { guard: 'isRequested', target: 'pulling' },
+        'init.recovered': { guard: 'isRequested', actions: 'forgetInitTrouble' },
+        'image.pulling': { guard: 'isRequested', target: 'pulling', actions: 'forgetInitTrouble' },
         'image.pullFailed': [
           { guard: 'isLastAttempt', target: 'pullFailed', actions: ['notePullTrouble', 'setPullFailed'] },
           { guard: 'isRequested', target: 'pulling', actions: 'notePullTrouble' },
@@ -222,6 +226,10 @@ function pullTrouble(context: ContainerContext, sign: ImagePullFailed): Trouble 
 function startTrouble(context: ContainerContext, sign: StartBlocked): Trouble {
   const known = context.trouble?.kind === 'start' && context.trouble.sign.cause === sign.cause ? context.trouble : null;
   return { kind: 'start', since: known?.since ?? sign.at, sign };
+}
+
+function isInitTrouble({ trouble }: ContainerContext): boolean {
+  return trouble?.kind === 'start' && trouble.sign.cause === 'initFailed';
 }
 
 function lostAt(context: ContainerContext, silence: { at: number; lostAt: number | null }): number {

@@ -74,6 +74,10 @@ export interface StartBlocked extends Observed {
   readonly reason: string;
   readonly message: string | null;
 }
+/** The init container that could not be started has been: what it held up waits for it again, for however long. */
+export interface InitRecovered extends Observed {
+  readonly type: 'init.recovered';
+}
 /**
  * The placeholder was stopped for the step and the kubelet will start nothing in its place: a failure, whose cause a
  * Kubernetes Event may still tell.
@@ -123,6 +127,7 @@ export type ContainerMessage =
   | ImagePulled
   | ImagePullFailed
   | StartBlocked
+  | InitRecovered
   | SwitchFailed
   | ContainerRunning
   | ContainerTerminated

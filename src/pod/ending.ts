@@ -6,7 +6,7 @@
  */
 import type { PodCause } from '../../machines/messages.ts';
 import { timeOf } from './facts.ts';
-import { type Disruption, disruptions, podReasons, unknownDisruption } from './reasons.ts';
+import { type Disruption, disruptions, givenUpReason, isRejection, podReasons, unknownDisruption } from './reasons.ts';
 import type { ContainerStatus, Pod, PodCondition } from './types.ts';
 
 export interface Ending {
@@ -82,6 +82,16 @@ export function isNodeSilent(pod: Pod): boolean {
 }
 
 /**
+ * The kubelet has decided that the pod failed, and still has to stop what runs in it. Phase and reason come only once
+ * nothing runs any more (kubelet: status_manager.go, mergePodStatus), the conditions at once: seen in recordings of a
+ * deadline. A stop that fails is tried again, and shows meanwhile the ends of those that were stopped.
+ */
+export function isGivenUp(pod: Pod): boolean {
+  const isRunning = pod.status?.containerStatuses?.some(({ state }) => state?.running !== undefined) === true;
+  return isRunning && !isTerminal(pod) && conditionOf(pod, 'Ready', 'False')?.reason === givenUpReason;
+}
+
+/**
  * When the pod's sandbox was found dead, on the node's clock; null while it lives or where the condition is not told
  * (before Kubernetes 1.29). Its containers are stopped then, without any other sign in the status: seen in recordings.
  */
@@ -97,15 +107,20 @@ function conditionOf(pod: Pod, type: string, status: string): PodCondition | und
   return pod.status?.conditions?.find((condition) => condition.type === type && condition.status === status);
 }
 
-/** A pod that failed with a reason and without any container was never let onto its node (kubernetes.md §3.3). */
+/**
+ * A pod that failed with a reason and without any container was never let onto its node (kubernetes.md §3.3). With
+ * containers, it is a rejection by a kubelet that was restarted; or a reason of a later Kubernetes, which may have
+ * stopped them.
+ */
 function reasonCause(pod: Pod): PodCause | null {
-  const { reason, phase, containerStatuses } = pod.status ?? {};
+  const { reason, message, phase, containerStatuses } = pod.status ?? {};
   if (!reason) return null;
   const cause = podReasons[reason] ?? null;
   const hasContainers = (containerStatuses ?? []).length > 0;
-  const isRejection = cause === null || cause === 'evicted' || cause === 'nodeShutdown';
-  if (phase === 'Failed' && !hasContainers && isRejection) return 'rejected';
-  return cause ?? (phase === 'Failed' ? 'rejected' : null);
+  const mayBeRejection = cause === null || cause === 'evicted' || cause === 'nodeShutdown';
+  if (phase === 'Failed' && !hasContainers && mayBeRejection) return 'rejected';
+  if (cause !== null || phase !== 'Failed') return cause;
+  return isRejection(reason, message) ? 'rejected' : 'unknown';
 }
 
 /** The kubelet's own endings carry no time, but a deadline is known beforehand. */

@@ -4,7 +4,7 @@
  */
 import type { PodCause } from '../../machines/messages.ts';
 import type { PullFailureClass } from '../../machines/outcome.ts';
-import type { Pod } from './types.ts';
+import type { ContainerStatus, Pod } from './types.ts';
 
 export interface PodFacts {
   /** Null until the pod is known; afterwards other uids are other pods. */
@@ -52,9 +52,11 @@ export interface ContainerFacts {
   readonly wasAliveAtSwitch: boolean;
   readonly placeholderIDs: readonly string[];
   readonly ownIDs: readonly string[];
-  /** It was shown running in a pod whose sandbox was dead: what ends it is no longer its own. */
-  readonly isWithoutSandbox: boolean;
+  /** It was shown running in a pod that its kubelet was about to end, and why: what ends it is no longer its own. */
+  readonly doom: 'sandbox' | 'givenUp' | null;
   readonly waitingReason: string | null;
+  /** The init container whose trouble was last told as this one's. */
+  readonly heldUpBy: string | null;
   readonly pull: PullFacts;
   /** What was last said of it, by topic, so that only news is said. */
   readonly said: Readonly<Partial<Record<Topic, string>>>;
@@ -108,8 +110,9 @@ function initialContainerFacts(name: string): ContainerFacts {
     wasAliveAtSwitch: false,
     placeholderIDs: [],
     ownIDs: [],
-    isWithoutSandbox: false,
+    doom: null,
     waitingReason: null,
+    heldUpBy: null,
     pull: noPullFailure,
     said: {},
   };
@@ -122,19 +125,34 @@ export function withContainer(facts: PodFacts, container: ContainerFacts): PodFa
 
 /**
  * By how much the node's clock is at least behind the server's, in milliseconds: nothing on a node is older than its
- * pod. 0 for a clock that is right or ahead.
+ * pod and that pod's binding, and no step older than its request. 0 for a clock that is right or ahead.
  */
-export function nodeBehindMs({ metadata, status }: Pod): number {
-  const created = timeOf(metadata.creationTimestamp);
-  if (created === null) return 0;
-  const starts = [
-    status?.startTime,
-    ...(status?.containerStatuses ?? []).flatMap(({ state, lastState }) =>
-      [state?.running, state?.terminated, lastState?.terminated].map((run) => run?.startedAt),
-    ),
-  ].map(timeOf);
-  // The runtime tells the beginning of time for what never started.
-  return Math.max(0, ...starts.flatMap((start) => (start === null || start === 0 ? [] : [created - start])));
+export function nodeBehindMs(facts: PodFacts, { metadata, status }: Pod): number {
+  const scheduled = status?.conditions?.find((condition) => condition.type === 'PodScheduled');
+  const bound = scheduled?.status === 'True' ? timeOf(scheduled.lastTransitionTime) : null;
+  const earliest = Math.max(timeOf(metadata.creationTimestamp) ?? 0, bound ?? 0);
+  const began = (start: string | null | undefined, atTheEarliest: number): number => {
+    const at = timeOf(start);
+    // The runtime tells the beginning of time for what never started.
+    return at === null || at === 0 ? 0 : atTheEarliest - at;
+  };
+  const behind = (status?.containerStatuses ?? []).flatMap((container) => {
+    const { state, lastState } = container;
+    const asked = requestSecond(facts, container);
+    return [
+      began((state?.running ?? state?.terminated)?.startedAt, Math.max(earliest, asked)),
+      began(lastState?.terminated?.startedAt, earliest),
+    ];
+  });
+  return Math.max(0, began(status?.startTime, earliest), ...behind);
+}
+
+/** On the server's clock, as it would write it; 0 for a status that is not of the step that was asked for. */
+function requestSecond({ containers, clockOffsetMs }: PodFacts, { name, containerID = '' }: ContainerStatus): number {
+  const container = containers.get(name);
+  if (clockOffsetMs === null || !container || container.requestedAt === null || container.isOwnFromStart) return 0;
+  if (!container.ownIDs.includes(containerID)) return 0;
+  return Math.floor((container.requestedAt + clockOffsetMs) / 1000) * 1000;
 }
 
 /** Milliseconds of an RFC 3339 time; null when there is none or it is none. */

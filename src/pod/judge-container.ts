@@ -1,32 +1,25 @@
 /** What one version of a pod's object means for one container of the build. Part of `observe-pod.ts`. */
 
-import type { ContainerMessage, ContainerTerminated, Source } from '../../machines/messages.ts';
+import type { ContainerMessage, ContainerTerminated } from '../../machines/messages.ts';
 import type { Cause } from '../../machines/outcome.ts';
 import { entryCodes, readEntryReport } from '../image/placeholder.ts';
-import { type Ending, failedInit, isByEnding, isNodeSilent, isSidecar, isTerminal, sandboxLostAt } from './ending.ts';
-import { type ContainerFacts, nodeBehindMs, type PodFacts, timeOf } from './facts.ts';
+import { type Ending, isByEnding, isGivenUp, isNodeSilent, isTerminal, sandboxLostAt } from './ending.ts';
+import { type ContainerFacts, nodeBehindMs, timeOf } from './facts.ts';
 import { containerIDOf, type Identity, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
-import { classifyPullFailure, isPermanent } from './pull-failure.ts';
+import { initFailure, judgeInit } from './judge-init.ts';
+import { type Look, neverEnded } from './look.ts';
+import { classifyPullFailure } from './pull-failure.ts';
 import { pullFailedMessage, withPullSign } from './pull-sign.ts';
 import {
   blockOf,
   failedPullReasons,
-  initGrace,
   inventedEnds,
   oomReason,
   pullBackOffReason,
   sigtermExitCode,
   startErrorReasons,
 } from './reasons.ts';
-import type { ContainerStateTerminated, ContainerStatus, Pod } from './types.ts';
-
-export interface Look {
-  readonly facts: PodFacts;
-  readonly pod: Pod;
-  readonly ending: Ending | null;
-  readonly at: number;
-  readonly source: Source;
-}
+import type { ContainerStateTerminated, ContainerStatus } from './types.ts';
 
 export interface Judged {
   readonly container: ContainerFacts;
@@ -42,28 +35,52 @@ export function judgeContainer(look: Look, container: ContainerFacts): Judged {
   const identity = identify(look.facts, container, status, look.pod);
   const judged =
     identity === 'own'
-      ? { container: known, messages: judgeOwn(look, container, status) }
+      ? judgeOwn(look, known, status, container.waitingReason)
       : judgeOther(look, known, status, identity, container.waitingReason);
   // The verdict last: after it a container is told nothing.
   return { ...judged, messages: [...judgeNode(look, container), ...judged.messages] };
 }
 
 /** The step's own container. */
-function judgeOwn(look: Look, container: ContainerFacts, status: ContainerStatus): readonly ContainerMessage[] {
+function judgeOwn(
+  look: Look,
+  container: ContainerFacts,
+  status: ContainerStatus,
+  previousReason: string | null,
+): Judged {
+  const ends = judgeOwnEnd(look, container, status);
+  if (ends !== null) return { container, messages: ends };
+  const { running, waiting } = status.state ?? {};
+  const lost = judgeWithoutEnd(look);
+  if (lost.length > 0) return { container, messages: lost };
+  // Created and not started: the next try may fail too.
+  if (waiting !== undefined) return judgeWaiting(look, container, status, previousReason);
+  if (running === undefined) return { container, messages: [] };
+  const source = { ...look.source, ...idOf(status) };
+  const message: ContainerMessage = {
+    type: 'container.running',
+    at: look.at,
+    source,
+    startedAt: running.startedAt ?? null,
+  };
+  return { container, messages: [message] };
+}
+
+/** Null where it shows no end. */
+function judgeOwnEnd(
+  look: Look,
+  container: ContainerFacts,
+  status: ContainerStatus,
+): readonly ContainerMessage[] | null {
   const { state, lastState } = status;
   // A second start, which a step must not see: its first end is its end.
   const last = lastState?.terminated;
-  if (last && isOwnEnd(look, container, status, last)) return [ended(look, container, status, last)];
-  if (state?.terminated && isRepeated(state.terminated))
-    return [neverEnded(look, 'unknown', state.terminated.message ?? null)];
-  if (state?.terminated) return [ended(look, container, status, state.terminated)];
-  if (state?.running) {
-    const lost = judgeWithoutEnd(look);
-    if (lost.length > 0) return lost;
-    const source = { ...look.source, ...idOf(status) };
-    return [{ type: 'container.running', at: look.at, source, startedAt: state.running.startedAt ?? null }];
-  }
-  return judgeWithoutEnd(look);
+  const end = last && isOwnEnd(look, container, status, last) ? last : state?.terminated;
+  if (end === undefined) return null;
+  // Whether it is the step's own is told together with the pod's end.
+  if (look.ending === null && isGivenUp(look.pod)) return [];
+  if (end === state?.terminated && isRepeated(end)) return [neverEnded(look, 'unknown', end.message ?? null)];
+  return [ended(look, container, status, end)];
 }
 
 /** Whether an instance before the newest was the step's too. Of a placeholder nobody saw it is not known. */
@@ -102,11 +119,11 @@ function judgeOther(
   const terminated = status.state?.terminated;
   if (terminated) return { container, messages: judgeReplacement(look, container, status, terminated, identity) };
   if (isTerminal(look.pod)) return { container, messages: judgeWithoutEnd(look) };
-  const blockedByInit = judgeInit(look);
-  if (blockedByInit.length > 0) return { container, messages: blockedByInit };
-  const waiting = status.state?.waiting;
-  if (!waiting?.reason) return nothing;
-  return judgeWaiting(look, container, status, waiting.reason, waiting.message ?? null, previousReason);
+  const { heldUpBy, isHeldUp, messages } = judgeInit(look, container.heldUpBy, identity !== 'none');
+  const known = heldUpBy === container.heldUpBy ? container : { ...container, heldUpBy };
+  if (isHeldUp) return { container: known, messages };
+  const judged = judgeWaiting(look, known, status, previousReason);
+  return { ...judged, messages: [...messages, ...judged.messages] };
 }
 
 /** The placeholder has ended and nothing of the step is there. */
@@ -120,7 +137,10 @@ function judgeReplacement(
   const isOver = isTerminal(look.pod);
   if (look.ending !== null && !look.ending.isOnlyForUnended) return isOver ? judgeWithoutEnd(look) : [];
   const wasThere = identity === 'placeholder' || container.placeholderIDs.length > 0;
-  if (container.ownIDs.length > 0 || !wasThere) return [neverEnded(look, 'unknown', terminated.message ?? null)];
+  const isInvented = inventedEnds.has(terminated.reason ?? '') && !container.isPlaceholderLost;
+  if (container.ownIDs.length > 0 || !wasThere || isInvented) {
+    return [neverEnded(look, 'unknown', terminated.message ?? null)];
+  }
   if (isPlaceholderLost(look, container, terminated)) {
     return [neverEnded(look, 'placeholderLost', `the placeholder ended with code ${terminated.exitCode}`)];
   }
@@ -130,12 +150,12 @@ function judgeReplacement(
 
 /** It died before its step was asked for, or by something else than the switch. */
 function isPlaceholderLost(look: Look, container: ContainerFacts, terminated: ContainerStateTerminated): boolean {
-  if (container.isPlaceholderLost || inventedEnds.has(terminated.reason ?? '')) return true;
+  if (container.isPlaceholderLost) return true;
   if (terminated.exitCode !== look.facts.start.sigtermCode) return true;
   const finishedAt = timeOf(terminated.finishedAt);
   const { clockOffsetMs } = look.facts;
   if (finishedAt === null || clockOffsetMs === null || container.requestedAt === null) return false;
-  const marginMs = requestMarginMs + nodeBehindMs(look.pod);
+  const marginMs = requestMarginMs + nodeBehindMs(look.facts, look.pod);
   return !container.wasAliveAtSwitch && finishedAt + marginMs <= container.requestedAt + clockOffsetMs;
 }
 
@@ -146,10 +166,10 @@ function judgeWaiting(
   look: Look,
   container: ContainerFacts,
   status: ContainerStatus,
-  reason: string,
-  words: string | null,
   previousReason: string | null,
 ): Judged {
+  const { reason, message: words = null } = status.state?.waiting ?? {};
+  if (!reason) return { container, messages: [] };
   const { at } = look;
   const source = { ...look.source, ...idOf(status) };
   if (failedPullReasons.has(reason) || reason === pullBackOffReason) {
@@ -178,38 +198,13 @@ function isOfTheStep(look: Look, container: ContainerFacts, status: ContainerSta
   return !facts.start.placeholderImages.some((image) => words?.includes(`"${image}"`));
 }
 
-/** Init containers run before all others: one that fails, or cannot start, is the failure of each of them. */
-function judgeInit({ pod, at, source }: Look): readonly ContainerMessage[] {
-  const failed = failedInit(pod);
-  if (failed !== null) {
-    const end = failed.state?.terminated;
-    const message = `init container ${failed.name} ended with code ${end?.exitCode}${end?.message ? `: ${end.message}` : ''}`;
-    return [{ ...neverEnded({ at, source }, 'initFailed', message) }];
-  }
-  for (const status of pod.status?.initContainerStatuses ?? []) {
-    const waiting = status.state?.waiting;
-    if (!waiting?.reason || isSidecar(pod, status.name)) continue;
-    const { reason, message: words = null } = waiting;
-    const isPull = failedPullReasons.has(reason) || reason === pullBackOffReason;
-    const block = blockOf(reason);
-    if (!isPull && block === null) continue;
-    const image = pod.spec?.initContainers?.find(({ name }) => name === status.name)?.image ?? '';
-    const grace = isPull
-      ? initGrace(isPermanent(classifyPullFailure(reason, words, [image])))
-      : (block?.grace ?? 'createErrorMs');
-    const message = `init container ${status.name}: ${words ?? reason}`;
-    return [{ type: 'start.blocked', at, source, cause: 'initFailed', grace, reason, message }];
-  }
-  return [];
-}
-
 /** The pod's end takes with it what has no end of its own. */
 function judgeWithoutEnd(look: Look): readonly ContainerMessage[] {
   const { ending, pod } = look;
   if (ending?.isNodeGone) return [neverEnded(look, ending.cause, ending.message)];
   if (!isTerminal(pod)) return [];
-  const init = failedInit(pod);
-  if (ending === null && init !== null) return judgeInit(look);
+  const init = ending === null ? initFailure(look) : null;
+  if (init !== null) return [init];
   return [neverEnded(look, ending?.cause ?? 'unknown', ending?.message ?? pod.status?.message ?? null)];
 }
 
@@ -228,31 +223,64 @@ function ended(
 ): ContainerTerminated {
   const isInvented = inventedEnds.has(end.reason ?? '');
   const finishedAt = end.finishedAt ?? null;
-  const byPod = isByEnding(look.ending, timeOf(finishedAt), nodeBehindMs(look.pod)) ? look.ending : null;
+  const byPod = isByEnding(look.ending, endOf(end), nodeBehindMs(look.facts, look.pod)) ? look.ending : null;
   const own = isInvented ? 'unknown' : ownCause(end);
-  const isUnproven = own === 'completed' && isStoppedWithSandbox(look, container, end);
+  const doubt = own === 'completed' ? doubtOf(look, container, end) : null;
   return {
     type: 'container.terminated',
     at: look.at,
     source: { ...look.source, ...(end.containerID ? { containerID: end.containerID } : idOf(status)) },
     exitCode: isInvented ? null : end.exitCode,
-    cause: byPod?.cause ?? (isUnproven ? 'unknown' : own),
-    message: end.message ?? byPod?.message ?? (isUnproven ? 'the sandbox of the pod was dead before it ended' : null),
+    cause: byPod === null ? (doubt === null ? own : 'unknown') : causeBy(byPod, own),
+    message: end.message ?? byPod?.message ?? doubt,
     startedAt: end.startedAt ?? null,
     finishedAt,
   };
 }
 
+/** A pod that ended for an unknown reason makes a success doubtful, and takes nothing from a failure. */
+function causeBy({ cause }: Ending, own: Cause): Cause {
+  return cause === 'unknown' && own !== 'completed' ? own : cause;
+}
+
+/** Null also for an end before its own begin: such a clock tells nothing. */
+function endOf({ startedAt, finishedAt }: ContainerStateTerminated): number | null {
+  const end = timeOf(finishedAt);
+  return end !== null && end < (timeOf(startedAt) ?? end) ? null : end;
+}
+
+/** Why an end with 0 is not proven to be the step's own, in words; null where nothing speaks against it. */
+function doubtOf(look: Look, container: ContainerFacts, end: ContainerStateTerminated): string | null {
+  if (container.doom === 'givenUp') return 'the kubelet was ending the pod before it ended';
+  return container.doom === 'sandbox' || isStoppedWithSandbox(look, container, end)
+    ? 'the sandbox of the pod was dead before it ended'
+    : null;
+}
+
 /**
  * A kubelet that finds the sandbox dead stops what runs in it; whoever ends that with 0 looks like one that had ended.
- * Times have whole seconds, so that only a later second proves it.
+ * Times have whole seconds: a later second proves that it was stopped. In the same second it is in doubt where another
+ * container was stopped then; where none was, the pod looks as each does whose last container has ended by itself,
+ * and nothing speaks against that.
  */
 function isStoppedWithSandbox(look: Look, container: ContainerFacts, end: ContainerStateTerminated): boolean {
-  if (container.isWithoutSandbox) return true;
   const lostAt = sandboxLostAt(look.pod);
   const startedAt = timeOf(end.startedAt);
   const finishedAt = timeOf(end.finishedAt);
-  return lostAt !== null && startedAt !== null && finishedAt !== null && startedAt < lostAt && lostAt < finishedAt;
+  if (lostAt === null || startedAt === null || finishedAt === null || startedAt >= lostAt) return false;
+  return lostAt < finishedAt || (lostAt === finishedAt && wasAnotherAlive(look, container, lostAt));
+}
+
+/** At a natural end the sandbox outlives all containers. A placeholder never ends by itself. */
+function wasAnotherAlive({ facts, pod }: Look, container: ContainerFacts, at: number): boolean {
+  return (pod.status?.containerStatuses ?? []).some(({ name, state }) => {
+    if (name === container.name) return false;
+    if (state?.running !== undefined) return true;
+    const finishedAt = timeOf(state?.terminated?.finishedAt);
+    if (finishedAt === null || finishedAt < at) return false;
+    const other = facts.containers.get(name);
+    return finishedAt > at || (other !== undefined && !other.isOwnFromStart && other.requestedAt === null);
+  });
 }
 
 /** Out of memory is a failure even with exit code 0; with 143 it was a child's, and the step ended by a polite stop. */
@@ -260,23 +288,6 @@ function ownCause(end: ContainerStateTerminated): Cause {
   if (startErrorReasons.has(end.reason ?? '')) return 'startError';
   if (end.reason === oomReason && end.exitCode !== sigtermExitCode) return 'oomKilled';
   return end.exitCode === 0 ? 'completed' : 'error';
-}
-
-function neverEnded(
-  { at, source }: Pick<Look, 'at' | 'source'>,
-  cause: Cause,
-  message: string | null,
-): ContainerTerminated {
-  return {
-    type: 'container.terminated',
-    at,
-    source,
-    exitCode: null,
-    cause,
-    message,
-    startedAt: null,
-    finishedAt: null,
-  };
 }
 
 function idOf(status: ContainerStatus): { readonly containerID?: string } {

@@ -67,7 +67,7 @@ function isAfterRequest(facts: PodFacts, container: ContainerFacts, event: KubeE
   if (container.requestedAt === null) return false;
   if (container.isOwnFromStart || facts.clockOffsetMs === null) return true;
   const time = timeOf(event.lastTimestamp) ?? timeOf(event.series?.lastObservedTime) ?? timeOf(event.eventTime);
-  const marginMs = eventMarginMs + (facts.pod === null ? 0 : nodeBehindMs(facts.pod));
+  const marginMs = eventMarginMs + (facts.pod === null ? 0 : nodeBehindMs(facts, facts.pod));
   return time === null || time + marginMs > container.requestedAt + facts.clockOffsetMs;
 }
 

@@ -5,11 +5,12 @@
  * here and in the tables it uses, none in the machines. Success is never told but of a terminated state of the step's
  * own container with exit code 0 that came before any end of the pod.
  */
-import type { Addressed, ContainerMessage, PodCause, PodReading, Source } from '../../machines/messages.ts';
-import { deletionBegin, type Ending, endingOf, failedInit, isTerminal, sandboxLostAt } from './ending.ts';
+import type { Addressed, ContainerMessage, PodReading, Source } from '../../machines/messages.ts';
+import { deletionBegin, type Ending, endingOf, failedInit, isGivenUp, isTerminal, sandboxLostAt } from './ending.ts';
 import { type ContainerFacts, type PodFacts, timeOf, withContainer } from './facts.ts';
 import { containerIDOf, identify, isPlaceholderImage, specOf } from './identity.ts';
 import { judgeContainer } from './judge-container.ts';
+import { neverEnded } from './look.ts';
 import { say } from './pull-sign.ts';
 import type { ContainerStatus, Pod } from './types.ts';
 
@@ -95,9 +96,8 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   if (status === undefined || id === null) return withContainer(facts, next);
   const identity = identify(facts, next, status, pod);
   if (identity === 'own') {
-    const isWithoutSandbox = status.state?.running !== undefined && sandboxLostAt(pod) !== null;
-    const ownIDs = withOwn(next, status, id);
-    next = { ...next, ownIDs, isWithoutSandbox: next.isWithoutSandbox || isWithoutSandbox };
+    const doom = next.doom ?? (status.state?.running === undefined ? null : doomOf(pod));
+    next = { ...next, ownIDs: withOwn(next, status, id), doom };
   }
   // Before a request everything is taken for the placeholder, unless its image says that somebody else has asked.
   const isPlaceholder = identity === 'placeholder' && (hasPlaceholder || next.requestedAt !== null);
@@ -109,6 +109,11 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   return !imageID || known.placeholderImageIDs.includes(imageID)
     ? known
     : { ...known, placeholderImageIDs: [...known.placeholderImageIDs, imageID] };
+}
+
+function doomOf(pod: Pod): ContainerFacts['doom'] {
+  if (sandboxLostAt(pod) !== null) return 'sandbox';
+  return isGivenUp(pod) ? 'givenUp' : null;
 }
 
 /**
@@ -157,26 +162,13 @@ function judge(facts: PodFacts, pod: Pod, at: number): PodObservation {
 function judgeGone(facts: PodFacts, at: number): PodObservation {
   if (facts.gone === null) return { facts, reading: null, messages: [] };
   const { cause, resourceVersion } = facts.gone;
+  const source: Source = { source: 'podStatus', resourceVersion };
   const messages: Addressed[] = [];
   for (const { name, requestedAt, said } of facts.containers.values()) {
     if (requestedAt === null || said.switch !== undefined) continue;
-    messages.push({ container: name, message: lost(cause, at, { source: 'podStatus', resourceVersion }) });
+    messages.push({ container: name, message: neverEnded({ at, source }, cause, 'the pod is gone') });
   }
   return { facts, reading: null, messages };
-}
-
-function lost(cause: PodCause, at: number, source: Source): ContainerMessage {
-  const message = 'the pod is gone';
-  return {
-    type: 'container.terminated',
-    at,
-    source,
-    exitCode: null,
-    cause,
-    message,
-    startedAt: null,
-    finishedAt: null,
-  };
 }
 
 function readingOf(pod: Pod, ending: Ending | null): PodReading {

@@ -75,6 +75,37 @@ export const podReasons: Readonly<Record<string, PodCause>> = {
   NodeLost: 'nodeLost',
 };
 
+/** Of the condition Ready, for a pod whose phase the kubelet holds for Failed. */
+export const givenUpReason = 'PodFailed';
+
+/** `status.reason` of a pod that its node did not admit; the texts are those since 1.26. */
+export function isRejection(reason: string, message: string | undefined): boolean {
+  const isKnown = reason.startsWith('OutOf') || rejectionReasons.has(reason);
+  return isKnown || message?.startsWith('Pod was rejected: ') === true;
+}
+
+/** kubelet: pkg/kubelet/lifecycle/predicate.go and the admit handlers beside it. */
+const rejectionReasons: ReadonlySet<string> = new Set([
+  'UnexpectedAdmissionError',
+  'NodeAffinity',
+  'NodeName',
+  'NodePorts',
+  "node(s) had taints that the pod didn't tolerate",
+  'TopologyAffinityError',
+  'PodOSNotSupported',
+  'PodOSSelectorNodeLabelDoesNotMatch',
+  'InvalidNodeInfo',
+  'AppArmor',
+  'SysctlForbidden',
+  'PodLevelResourcesNotSupported',
+  'SupplementalGroupsPolicyNotSupported',
+  'InitContainerRestartPolicyForbidden',
+  'VolumeAttachmentLimitExceeded',
+  'PodFeatureUnsupported',
+  'UnknownReason',
+  'UnexpectedPredicateFailureType',
+]);
+
 export interface Disruption {
   readonly cause: PodCause;
   /** The node cannot be asked any more: its containers' own ends are not waited for. */

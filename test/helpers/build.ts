@@ -82,6 +82,8 @@ export interface PodChange {
   readonly conditions?: readonly PodCondition[];
   readonly deleted?: { readonly at: number; readonly grace?: number };
   readonly init?: readonly ContainerStatus[];
+  /** Those of `init` that run beside the other containers. */
+  readonly sidecars?: readonly string[];
   readonly resourceVersion?: string;
   readonly observedGeneration?: number;
   readonly uid?: string;
@@ -199,6 +201,7 @@ export class TestBuild {
 
   pod(containers: Readonly<Record<string, Shown>>, change: PodChange = {}): Pod {
     const { deleted, rejected, phase = 'Pending', reason, message, conditions, init, observedGeneration } = change;
+    const { sidecars = [] } = change;
     const deletion =
       deleted === undefined
         ? {}
@@ -226,7 +229,11 @@ export class TestBuild {
       spec: {
         nodeName: 'node',
         restartPolicy: 'Never',
-        initContainers: (init ?? []).map(({ name }) => ({ name, image: 'init' })),
+        initContainers: (init ?? []).map(({ name }) => ({
+          name,
+          image: 'init',
+          ...(sidecars.includes(name) ? { restartPolicy: 'Always' } : {}),
+        })),
         containers: this.#names.map((name) => ({
           name,
           image: change.images?.[name] ?? this.#images.get(name) ?? '',

@@ -20,7 +20,6 @@ import {
   step,
   stepEnded,
   stepImage,
-  waiting,
 } from '../helpers/build.ts';
 import type { Case, Model } from './model.ts';
 
@@ -100,6 +99,10 @@ export const containerCases: readonly Case<Hands>[] = [
     },
     (hands) => hands.tell('Failed', 'Error: secret "s" not found'),
   ),
+  contained('init recovered', { type: 'init.recovered', at, source }, async (hands) => {
+    await hands.show(null, { init: [{ name: 'prepare', state: { waiting: { reason: 'ErrImagePull' } } }] });
+    await hands.show(null, { init: [{ name: 'prepare', state: { running: {} } }] });
+  }),
   contained('placeholder dead', { type: 'switch.failed', at, source }, (hands) => hands.show(placeholderEnded('P-a'))),
   contained('runs', { type: 'container.running', at, source, startedAt: null }, (hands) => hands.show(step('C-a'))),
   contained('ends', { type: 'container.terminated', at, source, ...end }, (hands) => hands.show(stepEnded('C-a', 0))),
@@ -135,7 +138,8 @@ export const podModel: Model<Hands> = {
       await hands.assemble();
       await hands.answerCreate();
     }),
-    podded('Pending', observed({}), (hands) => hands.show(waiting('ContainerCreating'), { phase: 'Pending' })),
+    // What has ended stays so: the API server refuses another state.
+    podded('Pending', observed({}), (hands) => hands.show(null, { phase: 'Pending', conditions: answering })),
     podded('Running', observed({ phase: 'Running' }), (hands) => hands.show(placeholder('P-a'), { phase: 'Running' })),
     podded('Failed', observed({ phase: 'Failed', ending: true, cause: 'evicted' }), (hands) =>
       hands.show(placeholderEnded('P-a'), { phase: 'Failed', reason: 'Evicted' }),
@@ -174,7 +178,7 @@ export const buildModel: Model<Hands> = {
       await hands.show(null, { phase: 'Failed', reason: 'OutOfcpu', rejected: true });
     }),
     built('pod created', { type: 'pod.created', at, uid: 'uid-1' }, (hands) => hands.answerCreate()),
-    built('pod observed', observed({}), (hands) => hands.show(waiting('ContainerCreating'), { phase: 'Pending' })),
+    built('pod observed', observed({}), (hands) => hands.show(null, { phase: 'Pending', conditions: answering })),
     built('told', { type: 'pod.told', at, containers: [] }, async (hands) => {
       await hands.request();
       await hands.tell('Pulling', `Pulling image "${stepImage}"`);

@@ -47,6 +47,29 @@ describe('why a pod ends', () => {
     ['a shutdown at admission', { reason: 'NodeShutdown', phase: 'Failed', containerStatuses: [] }, {}, 'rejected'],
     ['a deadline before anything ran', { reason: 'DeadlineExceeded', phase: 'Failed' }, {}, 'deadlineExceeded'],
     ['a reason of a later Kubernetes', { reason: 'Whatever', phase: 'Failed' }, {}, 'rejected'],
+    [
+      'a rejection by a restarted kubelet',
+      { reason: 'OutOfpods', phase: 'Failed', containerStatuses: [{ name: 'a' }] },
+      {},
+      'rejected',
+    ],
+    [
+      'a rejection of a later Kubernetes',
+      {
+        reason: 'Whatever',
+        message: 'Pod was rejected: whatever',
+        phase: 'Failed',
+        containerStatuses: [{ name: 'a' }],
+      },
+      {},
+      'rejected',
+    ],
+    [
+      'a reason of a later Kubernetes, of a pod that had begun',
+      { reason: 'Whatever', phase: 'Failed', containerStatuses: [{ name: 'a' }] },
+      {},
+      'unknown',
+    ],
     ['a reason while it lives', { reason: 'Whatever', phase: 'Running' }, {}, null],
   ])('%s', (_what, status, more, cause) => {
     expect(endingOf(pod(status, more), null)?.cause ?? null).toBe(cause);

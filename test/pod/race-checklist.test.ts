@@ -1,5 +1,6 @@
 /** The race checklist of Kubernetes (kubernetes.md §11), each number a test. What a client or a log must do is elsewhere. */
 import { describe, expect, test } from 'vitest';
+import type { ContainerState } from '../../src/pod/types.ts';
 import {
   condition,
   invented,
@@ -325,6 +326,25 @@ describe('race checklist', () => {
     build.shows({ a: step('C-a'), b: placeholder('P-b') }, seen ? dead : { phase: 'Running' });
     build.after(10_000);
     build.shows({ a: stepEnded('C-a', 0), b: placeholderEnded('P-b') }, { ...dead, phase: 'Succeeded' });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: 0, cause });
+  });
+
+  const end = (id: string, finishedAt: string): ContainerState => ({
+    terminated: { exitCode: 0, reason: 'Completed', containerID: id, startedAt: '2026-11-30T20:00:01Z', finishedAt },
+  });
+  const lost = '2026-11-30T20:00:20Z';
+  test.each([
+    ['another container still ran', 'b', step('C-b'), 'unknown'],
+    ['another was stopped a second later', 'b', step('C-b', { state: end('C-b', '2026-11-30T20:00:21Z') }), 'unknown'],
+    ['a placeholder was stopped with it', null, placeholderEnded('P-b', 0, { state: end('P-b', lost) }), 'unknown'],
+    ['another had ended', 'b', step('C-b', { state: end('C-b', '2026-11-30T20:00:19Z') }), 'completed'],
+    ['another ended too, as the last ones of a pod may', 'b', step('C-b', { state: end('C-b', lost) }), 'completed'],
+  ])('21: an end with 0 in the second in which the sandbox died, where %s: %#', (_, asked, b, cause) => {
+    const build = TestBuild.ready();
+    build.request('a');
+    if (asked !== null) build.request(asked);
+    const dead = [condition('PodReadyToStartContainers', 'False', undefined, lost)];
+    build.shows({ a: stepEnded('C-a', 0), b }, { phase: 'Running', conditions: dead });
     expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: 0, cause });
   });
 
