@@ -3,7 +3,8 @@
  * then flags; the later wins.
  *
  * A setting is a flag without its dashes: `namespace: builds`, `imagePullSecret: [hub]`, and under a command's name for
- * that command alone. As a variable it is `PODWRIGHT_IMAGE_PULL_SECRET`, with commas between several.
+ * that command alone. As a variable it is `PODWRIGHT_IMAGE_PULL_SECRET`, with commas between several. A flag that has to
+ * be typed is no setting.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -75,7 +76,7 @@ function parseConfig(text: string, file: string): Config['values'] {
 
 /** A misspelt setting would be without effect, and nobody would know. */
 function checkKeys({ file, values }: Config, root: Command): void {
-  const known = new Set(root.commands.flatMap((command) => command.options.map((option) => option.attributeName())));
+  const known = new Set(root.commands.flatMap(settingsOf).map((option) => option.attributeName()));
   const commands = root.commands.map((command) => command.name());
   const check = (keys: readonly string[], allowed: readonly string[], where: string): void => {
     for (const key of keys) {
@@ -92,7 +93,7 @@ function checkKeys({ file, values }: Config, root: Command): void {
   for (const command of root.commands) {
     const section = values[command.name()];
     if (section === undefined || known.has(command.name())) continue;
-    const own = command.options.map((option) => option.attributeName());
+    const own = settingsOf(command).map((option) => option.attributeName());
     if (typeof section !== 'object' || section === null || Array.isArray(section)) {
       throw invalid(file, `has no mapping under "${command.name()}"`, 'Write the settings of the command there.');
     }
@@ -100,10 +101,15 @@ function checkKeys({ file, values }: Config, root: Command): void {
   }
 }
 
+/** The command line is looked at for obligatory flags before anything else is known. */
+function settingsOf(command: Command): readonly Option[] {
+  return command.options.filter((option) => !option.mandatory);
+}
+
 function applySettings(command: Command, { file, values }: Config, env: Terminal['env']): void {
   const section = values[command.name()];
   const own = typeof section === 'object' && section !== null ? (section as Config['values']) : {};
-  for (const option of command.options) {
+  for (const option of settingsOf(command)) {
     const name = option.attributeName();
     const source = command.getOptionValueSource(name);
     if (source !== undefined && source !== 'default') continue;
@@ -147,11 +153,12 @@ function convert(option: Option, item: unknown, before: unknown, where: string):
     });
   }
   const parseArg = option.parseArg as ((value: string, previous: unknown) => unknown) | undefined;
-  return parseArg === undefined ? text : parseArg(text, before);
+  if (parseArg !== undefined) return parseArg(text, before);
+  return option.variadic ? [...((before as readonly string[] | undefined) ?? []), text] : text;
 }
 
 function isRepeated(option: Option): boolean {
-  return option.description.includes('may be repeated');
+  return option.variadic || option.description.includes('may be repeated');
 }
 
 function snake(name: string): string {

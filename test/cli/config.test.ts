@@ -24,6 +24,8 @@ async function settings(
     .option('--namespace <name>')
     .option('--image-pull-secret <name>', 'a Secret; may be repeated', collect)
     .option('--keep')
+    .option('--platform <platform...>')
+    .requiredOption('--out <file>')
     .option('--no-follow')
     .addOption(new Option('--output <form>').choices(['pretty', 'json']).default('pretty'))
     .action((flags: Record<string, unknown>) => {
@@ -31,10 +33,8 @@ async function settings(
     });
   program.command('list').option('--older <time>');
   addConfig(program, { cwd: folder.path, env });
-  await program.parseAsync(
-    args.map((arg) => arg.replace('FOLDER', folder.path)),
-    { from: 'user' },
-  );
+  const typed = [...args.map((arg) => arg.replace('FOLDER', folder.path)), '--out', 'typed'];
+  await program.parseAsync(typed, { from: 'user' });
   return seen;
 }
 
@@ -48,15 +48,22 @@ describe('the later wins', () => {
       output: 'json',
       imagePullSecret: ['one', 'two'],
       follow: true,
+      out: 'typed',
     });
   });
 
   test('a variable wins over the file', async () => {
-    const env = { PODWRIGHT_NAMESPACE: 'of-variable', PODWRIGHT_IMAGE_PULL_SECRET: 'a,b,c', PODWRIGHT_KEEP: 'true' };
+    const env = {
+      PODWRIGHT_NAMESPACE: 'of-variable',
+      PODWRIGHT_IMAGE_PULL_SECRET: 'a,b,c',
+      PODWRIGHT_KEEP: 'true',
+      PODWRIGHT_PLATFORM: 'linux/amd64,linux/arm64',
+    };
     expect(await settings(['run'], { file, text, env })).toMatchObject({
       namespace: 'of-variable',
       imagePullSecret: ['a', 'b', 'c'],
       keep: true,
+      platform: ['linux/amd64', 'linux/arm64'],
     });
   });
 
@@ -93,6 +100,7 @@ describe('a mistake is told', () => {
       'unknown setting "keeep" under "run"',
       'Did you mean "keep"?',
     ],
+    ['a flag that has to be typed', 'out: x', 'unknown setting "out"', 'Remove it.'],
     ['a setting of another command', 'run: { older: 1h }', 'unknown setting "older" under "run"', 'Remove it.'],
     ['a value that is no choice', 'output: xml', '"output" of', 'Use one of: pretty, json.'],
     ['a flag that is no true or false', 'keep: maybe', '"keep" of', 'Write true or false.'],

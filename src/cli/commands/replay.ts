@@ -146,6 +146,7 @@ function changeText(pod: ReplayedPod, change: StateChange, terminal: Terminal): 
 }
 
 function verdictsText({ pods }: ReplayResult, terminal: Terminal): string {
+  if (pods.length === 0) return 'No pod is in the recording.\n';
   const lines = pods.flatMap(({ name, uid, containers }) => [
     `\n${terminal.style('bold', name)}  ${terminal.style('dim', uid)}`,
     ...containers.map((verdict) => `  ${verdict.name.padEnd(20)} ${verdictText(verdict)}`),
