@@ -32,7 +32,7 @@ export const faults: readonly PlantedFault[] = [
     name: 'the placeholder’s exit counts as the step’s',
     file: judge,
     find: "  return [{ type: 'switch.failed', at: look.at, source: { ...look.source, ...idOf(status) } }];",
-    replace: '  return [ended(look, status, terminated)];',
+    replace: '  return [ended(look, container, status, terminated)];',
   },
   {
     name: 'restartCount is ignored where no placeholder was seen',
@@ -43,7 +43,7 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'an Event older than the request is trusted',
     file: observeEvent,
-    find: '  return time === null || time + eventMarginMs > container.requestedAt + facts.clockOffsetMs;',
+    find: '  return time === null || time + marginMs > container.requestedAt + facts.clockOffsetMs;',
     replace: '  return true;',
   },
   {
@@ -79,7 +79,7 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'an end after the begin of an eviction is the step’s own',
     file: judge,
-    find: '  const byPod = isByEnding(look.ending, timeOf(finishedAt), nodeBehindMs(look.pod)) ? look.ending : null;',
+    find: '  const byPod = isByEnding(look.ending, endOf(end), nodeBehindMs(look.facts, look.pod)) ? look.ending : null;',
     replace: '  const byPod = null as Ending | null;',
   },
   {
@@ -125,9 +125,33 @@ export const faults: readonly PlantedFault[] = [
     replace: 'failedPullReasons.has(reason) && previousReason !== undefined;',
   },
   {
+    name: 'a pod that its kubelet is ending is taken for one that lives',
+    file: judge,
+    find: '  if (look.ending === null && isGivenUp(look.pod)) return [];',
+    replace: '',
+  },
+  {
+    name: 'the clock of a node is taken for right',
+    file: 'src/pod/facts.ts',
+    find: '  return Math.max(0, began(status?.startTime, earliest), ...behind);',
+    replace: '  return 0 * behind.length;',
+  },
+  {
+    name: 'a dead sandbox is not looked at',
+    file: judge,
+    find: '  if (lostAt === null || startedAt === null || finishedAt === null || startedAt >= lostAt) return false;',
+    replace: '  if (lostAt !== Number.NaN) return false;',
+  },
+  {
+    name: 'an init container that could be started after all is not forgiven',
+    file: 'src/pod/judge-init.ts',
+    find: '  const recovered: readonly ContainerMessage[] = isPast',
+    replace: '  const recovered: readonly ContainerMessage[] = isPast && heldUpBy === null',
+  },
+  {
     name: 'a failing init container is not looked at',
     file: judge,
-    find: '  if (blockedByInit.length > 0) return { container, messages: blockedByInit };',
+    find: '  if (isHeldUp) return { container: known, messages };',
     replace: '',
   },
   {

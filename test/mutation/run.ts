@@ -12,15 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { faults, type PlantedFault } from './faults.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const suites = [
-  'test/pod/observe',
-  'test/pod/peers',
-  'test/pod/race',
-  'test/pod/pull',
-  'test/trace',
-  'test/machines/model.test.ts',
-  'test/runtime/actors',
-];
+const suites = ['test/pod', 'test/trace', 'test/machines/model.test.ts', 'test/runtime/actors'];
 const copied = ['bin', 'machines', 'src', 'test', 'tools', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
 
 const copy = mkdtempSync(join(tmpdir(), 'podwright-mutation-'));
