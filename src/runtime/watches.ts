@@ -3,6 +3,7 @@
  * pods of its namespace. Each object goes to the one build whose pod has that name.
  */
 import type { Clock } from '../clock.ts';
+import { PodwrightError } from '../errors.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Delta, Informer } from '../kube/informer.ts';
 import type { Logger } from '../logger.ts';
@@ -17,6 +18,9 @@ export interface PodListener {
   onEvent(event: KubeEvent): void;
   onHealth(health: RuntimeHealth): void;
 }
+
+/** More than one list may take; as long as a request is tried again. */
+const firstListMs = 40_000;
 
 /** Field selector of the Events about pods. */
 export const podEvents = 'involvedObject.kind=Pod';
@@ -33,11 +37,13 @@ export class Watches {
   readonly #pods: Informer<Pod>;
   readonly #events: Informer<KubeEvent>;
   readonly #namespace: string;
+  readonly #clock: Clock;
   readonly #listeners = new Map<string, PodListener>();
   readonly #undo: (() => void)[];
 
   constructor({ client, namespace, owner, clock, logger }: WatchesOptions) {
     this.#namespace = namespace;
+    this.#clock = clock;
     this.#pods = new Informer<Pod>({
       client,
       path: { resource: 'pods', namespace },
@@ -72,11 +78,30 @@ export class Watches {
     ];
   }
 
-  /** Resolves once all pods are known. The Events are hints: nothing waits for them. */
+  /**
+   * Resolves once all pods are known. The Events are hints: nothing waits for them. Rejects with the last failure when
+   * the server refuses, or cannot be asked for too long.
+   */
   async start(signal?: AbortSignal): Promise<void> {
     this.#pods.start();
     this.#events.start();
-    await this.#pods.synced(signal);
+    const limit = new AbortController();
+    const timer = this.#clock.schedule(firstListMs, () => limit.abort(this.#overdue()));
+    try {
+      await this.#pods.synced(signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]));
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #overdue(): Error {
+    const what = `the pods of the namespace "${this.#namespace}" could not be listed`;
+    return (
+      this.#pods.health.lastError ??
+      new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', `${what} within ${firstListMs / 1000} s`, {
+        remedy: 'Check that the API server answers.',
+      })
+    );
   }
 
   get health(): RuntimeHealth {
