@@ -13,7 +13,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { type Delta, Informer, type WatchCounters, type WatchHealth } from '../kube/informer.ts';
 import type { Logger } from '../logger.ts';
 import { followLog } from '../logs/follow.ts';
-import { isPatched, requestRecord } from '../pod/image-patch.ts';
+import { isPatched, placeholderImagesIn, requestRecord } from '../pod/image-patch.ts';
 import { labels, managedBy } from '../pod/labels.ts';
 import { type RecoveryPlan, readRecoveryPlan } from '../pod/recovery.ts';
 import { trimEvent, trimPod } from '../pod/trim.ts';
@@ -183,9 +183,11 @@ export class Observer {
       requested.add(containerName);
       recorder.seen({ what: 'request', container: name });
     }
+    const waiting = plan.containers.filter((container) => !before.includes(container));
+    const names = waiting.map(({ containerName }) => containerName);
     actors.assembling();
     actors.created(pod, {
-      placeholderImages: [plan.placeholder.image],
+      placeholderImages: placeholderImagesIn(pod, plan.placeholder.image, names),
       sigtermCode: plan.placeholder.restartOn ?? 0,
       requested: before.map(({ containerName: container, image }) => {
         const left = requestRecord(pod, container);
@@ -220,10 +222,11 @@ export class Observer {
 
   /** Once for each container, when somebody first looks at its log. */
   #follow(id: string, container: string): void {
-    const key = JSON.stringify([id, container]);
     const build = [...this.#builds.values()].find((one) => one.id === id);
     const planned = build?.plan.containers.find(({ name }) => name === container);
-    if (build === undefined || planned === undefined || this.#logs.has(key)) return;
+    if (build === undefined || planned === undefined) return;
+    const key = JSON.stringify([build.pod.metadata.uid, container]);
+    if (this.#logs.has(key)) return;
     const reading = this.#read(build, planned.containerName, container).catch((error: unknown) => {
       if (!this.#stopping.signal.aborted)
         this.#options.logger.info('a log cannot be followed', { build: id, container, error });

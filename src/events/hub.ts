@@ -107,7 +107,9 @@ export class EventHub {
       const json = JSON.stringify(event);
       return { value: { event, json, encoded: new Map() }, bytes: json.length };
     });
-    this.#state = reduce(this.#state, value.event);
+    const before = this.#state;
+    this.#state = reduce(before, value.event);
+    if (value.event.type === 'build.planned' && before !== this.#state) this.#begin(value.event.build);
     for (const listener of [...this.#listeners]) listener(value.event);
     this.#forget(value.event);
     return value.event;
@@ -187,14 +189,24 @@ export class EventHub {
     return log;
   }
 
+  /** A build that takes the id of one that was removed has nothing of it. */
+  #begin(build: string): void {
+    this.#ended.delete(build);
+    this.#dropLines(build);
+  }
+
+  #dropLines(build: string): void {
+    for (const log of this.#lines.get(build)?.values() ?? []) log.close();
+    this.#lines.delete(build);
+  }
+
   #forget(event: PodwrightEvent): void {
     if (event.type !== 'build.changed' || !ended.includes(event.to)) return;
     if (this.#state.builds[event.build] !== undefined) this.#ended.add(event.build);
     const [oldest] = this.#ended;
     if (oldest === undefined || this.#ended.size <= this.#maxEndedBuilds) return;
     this.#ended.delete(oldest);
-    for (const log of this.#lines.get(oldest)?.values() ?? []) log.close();
-    this.#lines.delete(oldest);
+    this.#dropLines(oldest);
     this.publish({ type: 'build.forgotten', build: oldest });
   }
 }

@@ -5,7 +5,7 @@
  * are those of the events. A span ends when its actor does, and everything that is open ends with `close`.
  */
 import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
-import { isSuccess } from '../../machines/outcome.ts';
+import { isSuccess, type Outcome } from '../../machines/outcome.ts';
 import type { EventHub } from './hub.ts';
 import type { ContainerStateName, PodwrightEvent } from './types.ts';
 
@@ -31,10 +31,17 @@ const phaseNames: Readonly<Partial<Record<ContainerStateName, string>>> = {
   running: 'run',
 };
 
+interface OpenStep {
+  readonly span: Span;
+  phase: Span | null;
+  /** When the phase began. */
+  since: number;
+}
+
 interface OpenBuild {
   readonly span: Span;
   pod: Span | null;
-  readonly steps: Map<string, { readonly span: Span; phase: Span | null }>;
+  readonly steps: Map<string, OpenStep>;
 }
 
 class Spans {
@@ -112,11 +119,11 @@ class Spans {
     if (event.to === 'gone') build.pod.end(event.at);
   }
 
-  #step(container: string, build: OpenBuild): { readonly span: Span; phase: Span | null } {
+  #step(container: string, build: OpenBuild): OpenStep {
     let step = build.steps.get(container);
     if (step === undefined) {
       const span = this.#child(build.pod ?? build.span, `step ${container}`, { 'k8s.container.name': container });
-      step = { span, phase: this.#child(span, 'start', {}) };
+      step = { span, phase: this.#child(span, 'start', {}), since: this.#now };
       build.steps.set(container, step);
     }
     return step;
@@ -124,10 +131,12 @@ class Spans {
 
   #container(event: Extract<PodwrightEvent, { type: 'container.changed' }>, build: OpenBuild): void {
     const step = this.#step(event.container, build);
+    if (event.from !== 'running') this.#ranUnseen(step, event.outcome);
     step.phase?.end(event.at);
     step.span.setAttribute('container.image.name', event.image);
     const phase = phaseNames[event.to];
     step.phase = phase === undefined ? null : this.#child(step.span, phase, {});
+    step.since = event.at;
     const { outcome } = event;
     if (phase !== undefined || outcome === null) return;
     step.span.setAttribute('podwright.outcome', outcome.outcome);
@@ -141,8 +150,16 @@ class Spans {
     step.span.end(event.at);
   }
 
-  #child(parent: Span, name: string, attributes: Readonly<Record<string, string>>): Span {
-    return this.#tracer.startSpan(name, { startTime: this.#now, attributes }, trace.setSpan(context.active(), parent));
+  /** What ended before anybody saw it run has run all the same: since when, the cluster says, in whole seconds. */
+  #ranUnseen(step: OpenStep, outcome: Outcome | null): void {
+    if (outcome?.outcome !== 'terminated' || outcome.startedAt === null) return;
+    const began = Math.min(Math.max(step.since, Date.parse(outcome.startedAt)), this.#now);
+    step.phase?.end(began);
+    step.phase = this.#child(step.span, 'run', {}, began);
+  }
+
+  #child(parent: Span, name: string, attributes: Readonly<Record<string, string>>, startTime = this.#now): Span {
+    return this.#tracer.startSpan(name, { startTime, attributes }, trace.setSpan(context.active(), parent));
   }
 
   #end(id: string, build: OpenBuild): void {

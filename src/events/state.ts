@@ -112,8 +112,10 @@ export function reduce(state: State, event: PodwrightEvent): State {
     case 'debug.refused':
       return state;
     case 'build.planned': {
-      const known = state.builds[event.build];
-      return known === undefined ? withBuild(state, planned(event)) : state;
+      const { [event.build]: known, ...others } = state.builds;
+      if (known === undefined) return withBuild(state, planned(event));
+      // The next build of the id.
+      return known.state === 'removed' ? withBuild({ ...state, builds: others }, planned(event)) : state;
     }
     case 'build.changed':
     case 'pod.changed':

@@ -44,6 +44,35 @@ test('builds that ended long ago are forgotten, by an event', () => {
   expect(hub.lines('a', 'compile')).toBeUndefined();
 });
 
+test('a build that takes the id of a removed one begins anew, also its logs, and is not the first to be forgotten', () => {
+  const { hub } = aHub({ maxEndedBuilds: 2 });
+  playBuild(hub, 'a', { failing: true });
+  hub.appendLine('a', 'compile', { time: 't', text: 'old', gap: null });
+  hub.endLines('a', 'compile');
+  hub.publish({ type: 'build.changed', build: 'a', from: 'failed', to: 'removed', message: null });
+  playBuild(hub, 'b');
+  const containers = [{ name: 'compile', image: 'other:2', role: 'step' as const }];
+  hub.publish({ type: 'build.planned', build: 'a', name: 'again', containers });
+  expect(Object.keys(hub.state.builds)).toEqual(['b', 'a']);
+  expect(hub.state.builds['a']).toMatchObject({ name: 'again', state: 'setup', pod: null });
+  expect(hub.state.builds['a']?.containers).toMatchObject([{ image: 'other:2', state: 'pending', outcome: null }]);
+  hub.appendLine('a', 'compile', { time: 't', text: 'new', gap: null });
+  expect(hub.lines('a', 'compile')?.read(0, 9)).toMatchObject({ entries: [{ value: { line: { text: 'new' } } }] });
+  playBuild(hub, 'c');
+  playBuild(hub, 'd');
+  expect(Object.keys(hub.state.builds)).toEqual(['a', 'c', 'd']);
+});
+
+test('a plan that is told again changes nothing of a build that is there', () => {
+  const { hub } = aHub();
+  playBuild(hub, 'one');
+  hub.appendLine('one', 'compile', { time: 't', text: 'kept', gap: null });
+  const { state } = hub;
+  hub.publish({ type: 'build.planned', build: 'one', name: 'again', containers: [] });
+  expect(hub.state).toEqual(state);
+  expect(hub.lines('one', 'compile')?.last).toBe(1);
+});
+
 test('the lines of one container push out neither events nor the lines of another', () => {
   const { hub } = aHub({ lines: { maxEntries: 10, maxBytes: 10_000 } });
   playBuild(hub, 'one');

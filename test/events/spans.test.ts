@@ -11,7 +11,7 @@ import {
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { expect, test } from 'vitest';
 import { traceHub } from '../../src/events/spans.ts';
-import { aHub, playBuild } from './helpers.ts';
+import { aHub, exitedOutcome, playBuild, provenance } from './helpers.ts';
 
 test('the spans of a build form a tree', () => {
   const { hub, clock } = aHub();
@@ -42,6 +42,28 @@ test('the spans of a build form a tree', () => {
     attributes: { 'podwright.outcome': 'pullFailed', 'podwright.pull_failure': 'notFound' },
     events: ['k8s.event Failed'],
   });
+});
+
+test('a step that had ended before it was seen running has its run too, from the second the cluster tells', () => {
+  const { hub, clock } = aHub();
+  clock.advanceTo(Date.parse('2026-01-01T00:00:00.500Z'));
+  const { tracer, spans } = aTracer();
+  const end = traceHub({ hub, tracer });
+  const pod = { namespace: 'builds', name: 'pw-one', uid: 'uid-one' };
+  const containers = [{ name: 'compile', image: 'compiler:1', role: 'step' as const }];
+  hub.publish({ type: 'build.planned', build: 'one', name: 'one', containers });
+  hub.publish({ type: 'container.requested', build: 'one', container: 'compile' });
+  clock.advance(3_000);
+  const change = { build: 'one', container: 'compile', pod, image: 'compiler:1', provenance } as const;
+  const evidence = { kind: 'podStatus' as const, object: {} };
+  const outcome = exitedOutcome(0);
+  hub.publish({ type: 'container.changed', ...change, from: 'pending', to: 'terminated', outcome, evidence });
+  end();
+  const startedAt = Date.parse('2026-01-01T00:00:01Z');
+  expect(spans.filter(({ parent }) => parent?.name === 'step compile')).toMatchObject([
+    { name: 'start', endedAt: startedAt },
+    { name: 'run', startedAt, endedAt: Date.parse('2026-01-01T00:00:03.500Z') },
+  ]);
 });
 
 test('what is open when it ends is ended', () => {

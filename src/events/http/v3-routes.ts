@@ -67,6 +67,8 @@ async function events(
   left?.(end);
 }
 
+const idPattern = /^(?<epoch>.+):(?<seq>\d+)$/;
+
 /** A string tells what is wrong with the id. */
 function beginOf(hub: EventHub, lastId: string | null, from: string | null): Begin | string {
   const start = (reason: 'start' | 'epoch' | 'dropped'): Begin => {
@@ -74,8 +76,7 @@ function beginOf(hub: EventHub, lastId: string | null, from: string | null): Beg
     return { after: snapshot.seq, snapshot: { ...snapshot, reason } };
   };
   if (lastId === null || lastId === '') return start('start');
-  const match = /^(?<epoch>.+):(?<seq>\d+)$/.exec(lastId);
-  const { epoch, seq } = match?.groups ?? {};
+  const { epoch, seq } = idPattern.exec(lastId)?.groups ?? {};
   if (epoch === undefined || seq === undefined) return 'an event id has the form EPOCH:SEQ';
   const after = Number(seq);
   if (epoch !== hub.epoch || after > hub.events.last) return start('epoch');
@@ -133,7 +134,9 @@ async function lines(
   if (log === undefined) return sendError(response, 404, 5, `there is no container ${container} of a build ${build}`);
   hub.wantLines(build, container);
   const query = request.url.searchParams;
-  const resumed = Number(/^(?:.+):(\d+)$/.exec(String(request.headers['last-event-id'] ?? ''))?.[1] ?? 0);
+  const { epoch, seq } = idPattern.exec(String(request.headers['last-event-id'] ?? ''))?.groups ?? {};
+  // Lines of another epoch were counted apart: better told again than left out.
+  const resumed = epoch === hub.epoch ? Number(seq) : 0;
   const after = Math.min(Math.max(resumed, log.first - 1), log.last);
   const isText = query.get('format') === 'text';
   response.writeHead(200, { 'content-type': isText ? 'text/plain; charset=utf-8' : 'text/event-stream' });

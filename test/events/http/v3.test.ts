@@ -109,6 +109,8 @@ test('the lines of a container come whole and in order, also when they were ther
   ]);
   const resumed = await rawRequest(server.url, path, { headers: { 'Last-Event-ID': frames[0]?.id ?? '' } });
   expect(framesOf(await resumed.ended()).map(({ data }) => data['text'])).toEqual(['two', undefined]);
+  const foreign = await rawRequest(server.url, path, { headers: { 'Last-Event-ID': 'another-epoch:1' } });
+  expect(framesOf(await foreign.ended()).map(({ data }) => data['text'])).toEqual(['one', 'two', undefined]);
   const text = await rawRequest(server.url, `${path}?format=text`);
   expect(await text.ended()).toBe('one\ntwo\n');
 });
