@@ -26,9 +26,19 @@ export function imagePatch(uid: string, containerName: string, image: string, re
   };
 }
 
-/** Whether the pod's spec asks for the image already: the answer to a patch whose answer was lost. */
+/**
+ * Whether the pod asks for the image already: the answer to a patch whose answer was lost. The request that the same
+ * patch has left counts too, because the cluster's admission may have written another image than the one it was sent:
+ * with a digest, or of a mirror.
+ */
 export function isPatched(pod: Pod, containerName: string, image: string): boolean {
-  return pod.spec?.containers?.find((container) => container.name === containerName)?.image === image;
+  return imageOf(pod, containerName) === image || requestRecord(pod, containerName) !== undefined;
+}
+
+/** As which images the placeholder stands in the pod: as it was sent, and as the cluster's admission has written it. */
+export function placeholderImagesIn(pod: Pod, image: string, waiting: readonly string[]): readonly string[] {
+  const written = waiting.map((containerName) => imageOf(pod, containerName)).filter((found) => found !== undefined);
+  return [...new Set([image, ...written])];
 }
 
 /**
@@ -55,6 +65,10 @@ export function requestRecord(pod: Pod, containerName: string): RequestRecord | 
     // Someone wrote over the annotation; the spec's image still tells that the step was asked for.
     return undefined;
   }
+}
+
+function imageOf(pod: Pod, containerName: string): string | undefined {
+  return pod.spec?.containers?.find(({ name }) => name === containerName)?.image;
 }
 
 function statusOf(pod: Pod, containerName: string): ContainerStatus | undefined {

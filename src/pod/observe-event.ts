@@ -16,6 +16,7 @@ import {
   timeOf,
   withContainer,
 } from './facts.ts';
+import { isPlaceholderImage, specOf } from './identity.ts';
 import { classifyPullFailure } from './pull-failure.ts';
 import { type PullSign, pullFailedMessage, say, withPullSign } from './pull-sign.ts';
 import {
@@ -41,7 +42,7 @@ export function observeEvent(facts: PodFacts, event: KubeEvent, at: number): Eve
   const known = { ...facts, eventCounts: new Map(facts.eventCounts).set(event.metadata.uid, count) };
   const container = facts.containers.get(containerName(event) ?? '');
   if (container === undefined || !isAfterRequest(facts, container, event)) return { facts: known, messages: [] };
-  const told = tell(container, event, count - seen, at);
+  const told = isOfImage(facts, container, textOf(event)) ? tell(container, event, count - seen, at) : null;
   if (told === null) return { facts: known, messages: [] };
   const said = say(told.container, told.message);
   const messages = said.message === null ? [] : [{ container: container.name, message: said.message }];
@@ -81,8 +82,7 @@ interface Told {
 
 function tell(container: ContainerFacts, event: KubeEvent, growth: number, at: number): Told | null {
   const source: Source = { source: 'kubeEvent', eventUid: event.metadata.uid };
-  const text = withoutPrefix(event.message ?? '', eventTexts.combined);
-  if (!isOfImage(container, text)) return null;
+  const text = textOf(event);
   switch (event.reason ?? '') {
     case eventReasons.pulling:
       return { container, message: { type: 'image.pulling', at, source } };
@@ -136,16 +136,23 @@ function sign(
 }
 
 /** Events of ten and more containers are merged under one wrong fieldPath: the quoted image tells (kubernetes.md §2.2). */
-function isOfImage(container: ContainerFacts, text: string): boolean {
+function isOfImage(facts: PodFacts, container: ContainerFacts, text: string): boolean {
   const quoted = /\bimage(?: tag)? ("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   if (quoted === undefined || quoted === '""') return true;
   const image = unquoted(quoted);
-  return container.images.some((asked) => isSameImage(asked, image));
+  if (container.images.some((asked) => isSameImage(asked, image))) return true;
+  // The cluster's admission may have written another one into the spec.
+  const written = facts.pod === null ? undefined : specOf(facts.pod, container.name)?.image;
+  return written !== undefined && !isPlaceholderImage(facts, written) && isSameImage(written, image);
 }
 
 /** Go's %q is JSON for all that an image reference may hold. */
 function unquoted(text: string): string {
   return text.slice(1, -1).replace(/\\(["\\])/g, '$1');
+}
+
+function textOf({ message = '' }: KubeEvent): string {
+  return withoutPrefix(message, eventTexts.combined);
 }
 
 function withoutPrefix(text: string, prefix: string): string {

@@ -11,6 +11,7 @@ import type { Timer } from '../clock.ts';
 import { isPodwrightError, PodwrightError } from '../errors.ts';
 import { attachmentsOf } from '../pod/attachments.ts';
 import { buildPod } from '../pod/build-pod.ts';
+import { placeholderImagesIn } from '../pod/image-patch.ts';
 import { buildLabels } from '../pod/labels.ts';
 import type { Pod } from '../pod/types.ts';
 import type { StartFacts } from './actors.ts';
@@ -84,8 +85,10 @@ async function assembleOnce(core: Core, record: BuildRecord): Promise<void> {
 
 function startFacts(record: BuildRecord, pod: Pod): StartFacts {
   const { placeholder, containers } = record.plan;
+  const waiting = containers.filter((container) => !record.strategy.isOpened(pod, container));
+  const names = waiting.map(({ containerName }) => containerName);
   return {
-    placeholderImages: [placeholder.image],
+    placeholderImages: placeholderImagesIn(pod, placeholder.image, names),
     sigtermCode: placeholder.restartOn ?? 0,
     retries: containers.every(({ containerName }) => record.strategy.keepsRules(pod, containerName)),
   };

@@ -61,8 +61,8 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'an Event that quotes another image is believed',
     file: observeEvent,
-    find: '  if (!isOfImage(container, text)) return null;',
-    replace: '',
+    find: 'isOfImage(facts, container, textOf(event)) ? tell',
+    replace: 'facts !== null ? tell',
   },
   {
     name: 'another pod of the same name is believed',

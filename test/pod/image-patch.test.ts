@@ -1,6 +1,12 @@
 /** The request for a step: guarded by uid, repeatable, and never before the placeholder runs. */
 import { describe, expect, it } from 'vitest';
-import { imagePatch, isPatched, requestRecord, runningPlaceholder } from '../../src/pod/image-patch.ts';
+import {
+  imagePatch,
+  isPatched,
+  placeholderImagesIn,
+  requestRecord,
+  runningPlaceholder,
+} from '../../src/pod/image-patch.ts';
 import type { ContainerStatus, Pod } from '../../src/pod/types.ts';
 
 const record = { at: '2026-01-01T00:00:00.000Z', placeholder: 'containerd://p', restartCount: 0 };
@@ -29,8 +35,23 @@ it('is read back from the pod', () => {
   };
   expect(requestRecord(pod, 'test')).toEqual(record);
   expect(isPatched(pod, 'test', 'step:1')).toBe(true);
-  expect(isPatched(pod, 'test', 'step:2')).toBe(false);
+  expect(isPatched({ ...pod, metadata: meta }, 'test', 'step:1')).toBe(true);
+  expect(isPatched({ ...pod, metadata: meta }, 'test', 'step:2')).toBe(false);
   expect(isPatched(pod, 'other', 'step:1')).toBe(false);
+});
+
+it('is read back where the admission wrote another image', () => {
+  const pod: Pod = {
+    metadata: { ...meta, annotations: { 'request.podwright.dev/test': JSON.stringify(record) } },
+    spec: {
+      containers: [
+        { name: 'test', image: 'mirror/step:1@sha256:5' },
+        { name: 'other', image: 'mirror/wait:1' },
+      ],
+    },
+  };
+  expect(isPatched(pod, 'test', 'step:1')).toBe(true);
+  expect(placeholderImagesIn(pod, 'wait:1', ['other'])).toEqual(['wait:1', 'mirror/wait:1']);
 });
 
 it.each(['', '{', 'null', '[]', '{"at":1}'])('an annotation that somebody else wrote (%j) is not believed', (text) => {
