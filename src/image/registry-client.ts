@@ -120,13 +120,13 @@ export class RegistryClient {
         continue;
       }
       if (expected.includes(response.status)) {
-        await response.body?.cancel(); // Nobody reads it: what counts is in the headers.
+        await discard(response);
         return response;
       }
       if (delayMs === undefined || !transientStatuses.has(response.status)) {
         throw await refused(this.url, method, response, this.#options.credentials !== undefined);
       }
-      await response.body?.cancel();
+      await discard(response);
       await sleep(clock, retryAfterMs(response) ?? delayMs, signal);
     }
   }
@@ -143,7 +143,7 @@ export class RegistryClient {
       fetch: (realm, request) => this.#fetch(realm, request),
     });
     if (authorization === undefined) return response;
-    await response.body?.cancel();
+    await discard(response);
     this.#authorization = authorization;
     return this.#fetch(url, this.#withAuthorization(method, url, init));
   }
@@ -202,6 +202,11 @@ function isTransient(error: unknown): boolean {
   if (error.name === 'TimeoutError') return true;
   const { cause } = error;
   return cause instanceof Error && 'code' in cause && transientErrors.has(String(cause.code));
+}
+
+/** Nobody reads the body: what counts is in the headers. It may be broken off already. */
+async function discard(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => undefined);
 }
 
 function retryAfterMs(response: Response): number | undefined {

@@ -11,7 +11,8 @@ export async function refused(
   hadCredentials: boolean,
 ): Promise<PodwrightError> {
   const { status } = response;
-  const text = await response.text();
+  // Cut off or not: the status says enough.
+  const text = await response.text().catch(() => '');
   const errors = errorsIn(text);
   const said = errors.map(({ code, message }) => [code, message].filter(Boolean).join(': ')).join('; ');
   const path = new URL(response.url).pathname;

@@ -26,6 +26,8 @@ export interface Answer {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body?: string;
+  /** The connection breaks before the body has come to its end. */
+  readonly isCut?: boolean;
 }
 
 export class TestRegistry {
@@ -74,7 +76,10 @@ export class TestRegistry {
     const answer =
       this.#behaviour.intercept?.(seen, this.seen.length) ?? this.#answer(seen, headers['content-type'] ?? '');
     if (answer === 'cut') request.socket.destroy();
-    else response.writeHead(answer.status, answer.headers).end(method === 'HEAD' ? undefined : answer.body);
+    else if (answer.isCut === true) {
+      response.writeHead(answer.status, { ...answer.headers, 'content-length': '1000' });
+      response.write(answer.body ?? '', () => request.socket.destroy());
+    } else response.writeHead(answer.status, answer.headers).end(method === 'HEAD' ? undefined : answer.body);
   }
 
   #answer(seen: Seen, type: string): Answer {

@@ -11,7 +11,7 @@ import type { OciImage } from '../../src/image/oci.ts';
 import { buildPlaceholderImage } from '../../src/image/placeholder-image.ts';
 import type { PushOptions } from '../../src/image/registry-push.ts';
 import { pushImage } from '../../src/image/registry-push.ts';
-import type { Behaviour } from '../helpers/registry.ts';
+import type { Answer, Behaviour } from '../helpers/registry.ts';
 import { failure, TestRegistry } from '../helpers/registry.ts';
 
 const image = await buildPlaceholderImage();
@@ -204,6 +204,15 @@ describe('authorization', () => {
 });
 
 describe('trouble', () => {
+  test('a refusal whose words were cut off is a refusal, and one that passes is tried again', async () => {
+    let answers: Answer[] = [{ status: 503, body: 'bu', isCut: true }];
+    const to = await start({ intercept: ({ method }) => (method === 'HEAD' ? undefined : answers.shift()) });
+    await push(to);
+    expectWhole(to);
+    answers = [{ status: 403, body: '{"errors":[', isCut: true }];
+    expect(await pushFails(to)).toMatchObject({ details: { status: 403 } });
+  });
+
   test('what passes is tried again, also a cut connection', async () => {
     const trouble = [
       () => 'cut' as const,
