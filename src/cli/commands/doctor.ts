@@ -12,6 +12,7 @@ import { createRuntime } from '../../runtime/runtime.ts';
 import { addClusterOptions, type ClusterFlags } from '../cluster-flags.ts';
 import { type Connection, withConnection } from '../connect.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { listenForInterrupt } from '../interrupt.ts';
 import { explainOutcome, pulledText } from '../output/words.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -95,10 +96,16 @@ class Doctor {
     return missing.every((right) => !right.isEssential);
   }
 
-  /** A build of one step, from its pod to its log. */
+  /** A build of one step, from its pod to its log. Its pod is removed also when it is interrupted: that is thrown then. */
   async #probe(): Promise<void> {
     const { client, namespace } = this.#connection;
     const placeholder: PlaceholderOption = this.#flags.placeholder ?? defaultPlaceholder;
+    let pod = 'nothing';
+    const interrupt = listenForInterrupt({
+      onFirst: () => this.#terminal.err('Removing the probe. Interrupt again to leave at once.\n'),
+      onSecond: () => this.#terminal.err(`Left at once. Still there: ${pod}\n`),
+    });
+    const { signal } = interrupt;
     const runtime = await createRuntime({ client, namespace, placeholder });
     try {
       const build = await runtime.setupBuild({
@@ -106,29 +113,39 @@ class Doctor {
         containers: [{ name: 'probe', image: this.#flags.image, role: 'step', script: 'echo podwright-probe' }],
         timeouts: { scheduleMs: 60_000, startMs: 60_000, pullMs: 120_000, runMs: 60_000 },
       });
+      pod = `pod ${namespace}/${build.podName}`;
       try {
-        await this.#probeBuild(runtime, build, placeholder);
+        await this.#probeBuild(runtime, build, placeholder, signal);
       } finally {
         const report = await runtime.removeBuild(build);
         for (const what of report.remaining) this.#bad(`not removed: ${what}`);
       }
+      signal.throwIfAborted();
     } catch (error) {
+      signal.throwIfAborted();
       this.#failed(error);
     } finally {
       await runtime.close();
+      interrupt.stop();
     }
   }
 
-  async #probeBuild(runtime: Runtime, build: Build, placeholder: PlaceholderOption): Promise<void> {
+  async #probeBuild(
+    runtime: Runtime,
+    build: Build,
+    placeholder: PlaceholderOption,
+    signal: AbortSignal,
+  ): Promise<void> {
     const before = this.#clock.now();
-    await runtime.assembleBuild(build);
+    await runtime.assembleBuild(build, { signal });
     this.#good(`a pod starts, its containers wait in ${placeholder.image}`);
     await this.#clockSkew(build, before);
     this.#restartRules(runtime, build, placeholder);
     const pull = new PullWitness(runtime, build);
-    await runtime.runContainer(build, 'probe');
-    const outcome = await runtime.waitContainer(build, 'probe');
+    await runtime.runContainer(build, 'probe', { signal });
+    const outcome = await runtime.waitContainer(build, 'probe', { signal });
     const wasPulled = await pull.end();
+    signal.throwIfAborted();
     const { what, said, remedy } = explainOutcome(outcome);
     if (what !== 'succeeded')
       this.#bad(`${this.#flags.image}: ${said === null ? what : `${what}: ${said}`}`, remedy ?? undefined);
@@ -139,7 +156,7 @@ class Doctor {
         'Name one that is not there to see the registry: --image.',
       );
     if (what !== 'succeeded') return;
-    for await (const line of runtime.tailContainer(build, 'probe')) {
+    for await (const line of runtime.tailContainer(build, 'probe', { signal })) {
       if (line.text === 'podwright-probe') this.#good('logs can be read');
       else if (line.gap !== undefined) this.#bad(`the log could not be read: ${line.gap.message ?? line.gap.reason}`);
     }

@@ -61,6 +61,26 @@ describe('an interrupt when', { timeout: 60_000 }, () => {
     expect(pods.items.map((pod) => pod.metadata.name)).not.toContain(prepared?.['pod']);
   });
 
+  test('the doctor has its probe on the cluster', async () => {
+    const slow = await startCluster({
+      backend: 'scripted',
+      images: [{ image: 'slow:1', pulls: [{ takes: 3_600_000 }] }],
+    });
+    const admin = await connect({ kubeConfig: slow.kubeConfig });
+    try {
+      const doctor = start(['doctor', '--kubeconfig', slow.kubeConfig, '--image', 'slow:1']);
+      await doctor.seen('a pull that fails is not tried again');
+      doctor.signal('SIGINT');
+      const { code, err } = await doctor.ended;
+      expect(err).toMatch(/^Removing the probe/);
+      expect(code).toBe(130);
+      expect((await admin.list({ resource: 'pods', namespace: 'default' })).items).toEqual([]);
+    } finally {
+      await admin.close();
+      await slow.stop();
+    }
+  });
+
   test('the server does not answer', async () => {
     const sockets = new Set<{ destroy: () => void }>();
     const server = createServer((socket) => void sockets.add(socket));
