@@ -176,6 +176,21 @@ describe('on a terminal', () => {
     );
   });
 
+  test.each([
+    ['\u001b[31mred', '\u001b[31mred\u001b[0m'],
+    ['10 %\r20 %\r100 %\r', '100 %'],
+    ['up\u001b[1A\u001b[2Kand\u001b[?25l away\u001b]0;title\u0007\u0008', 'upand away'],
+    ['a\ttab', 'a\ttab'],
+  ])('a line of a log disturbs nothing around it: %j', (line, shown) => {
+    const terminal = testTerminal({ interactive: true });
+    const region = terminal.openRegion();
+    if (region === undefined) throw new Error('no region');
+    const reporter = new LiveReporter(terminal, region, { logs: 'all' }, () => 0);
+    reporter.event(log(ref(1, 'good'), line));
+    reporter.close();
+    expect(terminal.said.out).toBe(`[good] ${shown}\n`);
+  });
+
   test('more steps than fit are counted', () => {
     const terminal = testTerminal({ interactive: true });
     const region = terminal.openRegion();

@@ -63,7 +63,7 @@ export class LiveReporter implements Reporter {
     // The summary is the last thing, and nothing stands below it.
     if (event.type === 'build.settled') this.close();
     else this.#draw();
-    this.#lines.event(event);
+    this.#lines.event(event.type === 'step.log' ? { ...event, line: terminalLine(event.line) } : event);
   }
 
   close(): void {
@@ -138,6 +138,25 @@ export class LiveReporter implements Reporter {
     this.#region.update(lines.map((line) => clip(line, this.#terminal.width())).join('\n'));
   }
 }
+
+/**
+ * What a terminal would make of the line, harmless to the lines around it: colours end with it, what a carriage return
+ * would write over is gone, and nothing moves the cursor, which belongs to the block below.
+ */
+function terminalLine(line: string): string {
+  const last = line.replace(/\r+$/, '').split('\r').at(-1) ?? '';
+  // The odd parts are colours.
+  const parts = last.split(colour);
+  const kept = parts.map((part, index) =>
+    index % 2 === 1 ? part : stripVTControlCharacters(part).replace(controls, ''),
+  );
+  return `${kept.join('')}${parts.length > 1 ? '\u001b[0m' : ''}`;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+const colour = /(\u001b\[[\d;:]*m)/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all but the tab
+const controls = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
 /** A line that would wrap is cut, colours or not: the cut is at what is seen. */
 function clip(line: string, width: number): string {
