@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander';
 import { isPodwrightError } from '../errors.ts';
 import { exitCodeOfError, exitCodes } from './exit-codes.ts';
+import { isInterrupted } from './interrupt.ts';
 import { printError, printFault } from './output/errors.ts';
 import { createProgram } from './program.ts';
 import { processTerminal } from './terminal.ts';
@@ -36,6 +37,6 @@ function exitCodeFor(error: unknown): number {
     printFault(terminal, error);
     return exitCodes.infrastructure;
   }
-  printError(terminal, error);
+  if (!(isReaderGone && isInterrupted(error))) printError(terminal, error);
   return exitCodeOfError(error);
 }

@@ -1,6 +1,7 @@
 /** `podwright adopt BUILD`: goes on with a build whose runner is gone, from the step it had come to. */
 import { type Command, Option } from 'commander';
-import { PodwrightError } from '../../errors.ts';
+import { systemClock } from '../../clock.ts';
+import { isPodwrightError, PodwrightError } from '../../errors.ts';
 import { execute, planAnnotation } from '../../executor/execute.ts';
 import { type Plan, readPlan } from '../../executor/plan.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -11,7 +12,7 @@ import { version } from '../../version.ts';
 import { type ClusterBuild, findBuild } from '../builds.ts';
 import { addConnectionOptions, type ClusterFlags } from '../cluster-flags.ts';
 import { type Connection, withCluster } from '../connect.ts';
-import { exitCodeOfBuild } from '../exit-codes.ts';
+import { exitCodeOfBuild, exitCodeOfError } from '../exit-codes.ts';
 import { listenForInterrupt } from '../interrupt.ts';
 import { JsonReporter } from '../output/json.ts';
 import { PlainReporter } from '../output/plain.ts';
@@ -35,11 +36,18 @@ export function addAdoptCommand(program: Command, terminal: Terminal): void {
     .addOption(new Option('--output <form>', 'what to write').choices(['pretty', 'json']).default('pretty'))
     .option('--keep', 'leave the pod on the cluster when the build has ended')
     .addHelpText('after', adoptHelp);
-  addConnectionOptions(command).action((name: string, flags: AdoptFlags) =>
-    withCluster(flags, async (connection, kubernetes) => {
-      process.exitCode = await adoptBuild(connection, kubernetes, name, flags, terminal);
-    }),
-  );
+  addConnectionOptions(command).action(async (name: string, flags: AdoptFlags) => {
+    const json = flags.output === 'json' ? new JsonReporter(terminal) : undefined;
+    try {
+      process.exitCode = await withCluster(flags, (connection, kubernetes) =>
+        adoptBuild(connection, { name, flags, terminal, kubernetes, json }),
+      );
+    } catch (error) {
+      if (json === undefined || !isPodwrightError(error)) throw error;
+      json.fail(error, systemClock.now());
+      process.exitCode = exitCodeOfError(error);
+    }
+  });
 }
 
 const adoptHelp = `
@@ -51,21 +59,24 @@ Example:
   podwright adopt hello-world-1a2b3c4d --namespace builds
 `;
 
+interface Adoption {
+  readonly name: string;
+  readonly flags: AdoptFlags;
+  readonly terminal: Terminal;
+  readonly kubernetes: string;
+  /** For `--output json`. */
+  readonly json: JsonReporter | undefined;
+}
+
 async function adoptBuild(
   connection: Connection,
-  kubernetes: string,
-  name: string,
-  flags: AdoptFlags,
-  terminal: Terminal,
+  { name, flags, terminal, kubernetes, json }: Adoption,
 ): Promise<number> {
   const { client, namespace } = connection;
   const found = await findBuild(client, namespace, name);
   const plan = planOf(found);
   const secrets = await secretsOf(client, namespace, found);
-  const reporter: Reporter =
-    flags.output === 'json'
-      ? new JsonReporter(terminal)
-      : new PlainReporter(terminal, { logs: secrets === undefined ? 'none' : 'all' });
+  const reporter: Reporter = json ?? new PlainReporter(terminal, { logs: secrets === undefined ? 'none' : 'all' });
   if (secrets === undefined) {
     reporter.notice(
       'The secrets of the build cannot be read, so that nothing could mask them: its logs are not shown.',
@@ -109,7 +120,6 @@ async function adoptBuild(
   } finally {
     await runtime.close();
     interrupt.stop();
-    reporter.close();
   }
 }
 

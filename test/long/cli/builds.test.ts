@@ -75,6 +75,10 @@ describe('a build that runs', { timeout: 60_000 }, () => {
     const { run, id } = await startBuild('a');
     const list = await podwright(['list', ...at('a')]);
     expect(list.out).toMatch(new RegExp(`^BUILD +PHASE +AGE +STEPS .*\\n${id} +Running +[0-9.]+ (?:s|min \\d+ s) +3 `));
+    const followed = start(['logs', id, 'second', ...at('a')]);
+    await followed.seen('begun with');
+    followed.signal('SIGINT');
+    expect((await followed.ended).code).toBe(130);
     const logs = await podwright(['logs', id, 'second', '--no-follow', ...at('a')]);
     expect(logs.out).toContain('begun with t0k3n-value\n');
     expect((await podwright(['logs', id, 'third', ...at('a')])).err).toContain('has not started yet');
@@ -95,6 +99,10 @@ describe('a build that runs', { timeout: 60_000 }, () => {
     const { run, id } = await startBuild('b', 8);
     run.signal('SIGKILL');
     await run.ended;
+    const missing = await podwright(['adopt', 'nothing', ...at('b'), '--output', 'json']);
+    expect(jsonLines(missing.out)).toMatchObject([
+      { type: 'build.settled', outcome: 'error', error: { code: 'ERR_PODWRIGHT_NOT_FOUND' } },
+    ]);
     const { code, out } = await podwright(['adopt', id, ...at('b'), '--output', 'json']);
     expect(code, out).toBe(0);
     const lines = jsonLines(out).filter((line) => line['type'] === 'step.log');
