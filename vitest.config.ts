@@ -63,9 +63,19 @@ export default defineConfig({
           // The runtime's suite under the faults that FAULTS names (test/faults/run.ts).
           ...patience,
           name: 'faults',
-          include: ['access', 'adopt', 'endings', 'inspect', 'matrix', 'runtime', 'stale', 'stream'].map(
-            (name) => `test/runtime/${name}.test.ts`,
-          ),
+          include: [
+            'access',
+            'adopt',
+            'attach',
+            'endings',
+            'inspect',
+            'matrix',
+            'open-step',
+            'remove',
+            'runtime',
+            'stale',
+            'stream',
+          ].map((name) => `test/runtime/${name}.test.ts`),
           setupFiles: ['test/faults/setup.ts'],
           pool: 'forks',
           maxWorkers: availableParallelism(),

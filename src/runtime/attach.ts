@@ -1,5 +1,5 @@
 /** Creates what a pod needs beside it, gives it to the pod, and removes what the pod does not own. */
-import { PodwrightError } from '../errors.ts';
+import { isPodwrightError, PodwrightError } from '../errors.ts';
 import { type Attachment, type AttachmentName, ownedBy } from '../pod/attachments.ts';
 import { labelValue } from '../pod/labels.ts';
 import type { Pod } from '../pod/types.ts';
@@ -55,23 +55,33 @@ export async function giveAttachmentsToPod(core: Core, record: BuildRecord, pod:
 
 /** Gives back what could not be deleted, each with the reason. */
 export async function deleteAttachments(core: Core, record: BuildRecord): Promise<readonly string[]> {
+  const { left, remaining } = await deleteEach(core, record.unowned);
+  record.unowned = left;
+  return remaining;
+}
+
+export async function deleteEach(
+  core: Core,
+  attachments: readonly AttachmentName[],
+): Promise<{ readonly left: readonly AttachmentName[]; readonly remaining: readonly string[] }> {
+  const left: AttachmentName[] = [];
   const remaining: string[] = [];
-  for (const attachment of record.unowned) {
+  for (const attachment of attachments) {
     try {
       await deleteObject(core, attachment);
-      record.unowned = record.unowned.filter((one) => one.name !== attachment.name);
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
+      left.push(attachment);
       remaining.push(`${attachment.resource} ${core.namespace}/${attachment.name}: ${words}`);
     }
   }
-  return remaining;
+  return { left, remaining };
 }
 
 async function deleteObject(core: Core, { resource, name }: AttachmentName): Promise<void> {
   try {
     await core.client.delete({ resource, namespace: core.namespace, name });
   } catch (error) {
-    if (!(error instanceof PodwrightError) || error.code !== 'ERR_PODWRIGHT_NOT_FOUND') throw error;
+    if (!isPodwrightError(error, 'ERR_PODWRIGHT_NOT_FOUND')) throw error;
   }
 }

@@ -4,9 +4,12 @@
  */
 
 import { sleep } from '../clock.ts';
-import { PodwrightError } from '../errors.ts';
+import { isPodwrightError, PodwrightError } from '../errors.ts';
+import type { AttachmentName } from '../pod/attachments.ts';
 import { annotations, labels, managedBy } from '../pod/labels.ts';
+import { readRecoveryPlan } from '../pod/recovery.ts';
 import type { Pod } from '../pod/types.ts';
+import { deleteEach } from './attach.ts';
 import type { Orphan, OrphanOptions, RemovalReport, RemoveOptions } from './contract.ts';
 import type { Core } from './core.ts';
 import { readPod } from './look.ts';
@@ -45,14 +48,32 @@ const forcedMs = 10_000;
 
 export async function removeOrphan(core: Core, orphan: Orphan, options: RemoveOptions): Promise<RemovalReport> {
   const { gracePeriodSeconds, signal } = options;
-  if (await deleted(core, orphan, gracePeriodSeconds, waitMs, signal))
-    return { gone: true, forced: false, remaining: [] };
-  if (await deleted(core, orphan, 0, forcedMs, signal)) return { gone: true, forced: true, remaining: [] };
-  return {
-    gone: false,
-    forced: true,
-    remaining: [`pod ${core.namespace}/${orphan.podName}: still there after it was deleted with grace 0`],
-  };
+  const attachments = await attachmentsOf(core, orphan, signal);
+  const limitMs = waitMs + (gracePeriodSeconds ?? 0) * 1000;
+  const isGone = await deleted(core, orphan, gracePeriodSeconds, limitMs, signal);
+  if (!isGone && !(await deleted(core, orphan, 0, forcedMs, signal))) {
+    const remaining = [`pod ${core.namespace}/${orphan.podName}: still there after it was deleted with grace 0`];
+    return { gone: false, forced: true, remaining };
+  }
+  const { remaining } = await deleteEach(core, attachments);
+  return { gone: remaining.length === 0, forced: !isGone, remaining };
+}
+
+/** Its worker may have died before it gave them to the pod: then they would stay. */
+async function attachmentsOf(
+  core: Core,
+  { podName, uid }: Orphan,
+  signal: AbortSignal | undefined,
+): Promise<readonly AttachmentName[]> {
+  const pod = await readPod(core, podName, signal);
+  if (pod === undefined || pod.metadata.uid !== uid) return [];
+  try {
+    return readRecoveryPlan(pod).attachments ?? [];
+  } catch (error) {
+    // A pod of another version does not tell, and is removed all the same.
+    if (isPodwrightError(error, 'ERR_PODWRIGHT_POD_INVALID')) return [];
+    throw error;
+  }
 }
 
 async function deleted(

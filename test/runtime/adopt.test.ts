@@ -172,6 +172,7 @@ describe('what the watch had told before the list of the adoption was answered i
       overheard(await stand.admin.openWatch(path, query, signal));
     const list: KubeClient['list'] = async (path, options) => {
       const answer = await stand.admin.list<never>(path, options);
+      if (!isArmed) told += JSON.stringify(answer);
       if (isArmed && path.resource === 'pods') {
         isArmed = false;
         await act();

@@ -1,7 +1,7 @@
 /** What a pod needs beside it is there before it, goes with it, and is never taken from another. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PodwrightError } from '../../src/errors.ts';
-import { assembled, clientWith, namespace, type Stand, spec, startStand, step } from './embedded.ts';
+import { assembled, clientWith, namespace, type Stand, spec, startStand, step, unreachable } from './embedded.ts';
 
 let stand: Stand;
 beforeAll(async () => {
@@ -58,6 +58,26 @@ it('a Secret whose create fails inside the server, be it done or not, is made', 
   await other.runContainer(build, 'a');
   expect(await other.waitContainer(build, 'a')).toMatchObject({ exitCode: 0 });
   await other.removeBuild(build);
+});
+
+it('a Secret that its worker could not give to the pod any more goes with the orphan', async () => {
+  const first = await stand.open({
+    owner: 'worker-died',
+    client: clientWith(stand, {
+      patch: async () => {
+        throw unreachable();
+      },
+    }),
+  });
+  const build = await assembled(first, step('a', 'true', { secrets: { TOKEN: 'x' } }));
+  await first.close();
+  const secret = { resource: 'secrets', namespace, name: `${build.podName}-secrets` };
+  expect(await stand.admin.get<{ metadata: object }>(secret)).not.toHaveProperty('metadata.ownerReferences');
+  const other = await stand.open({ owner: 'worker-cleans' });
+  const [orphan] = (await other.listOrphans()).filter(({ podName }) => podName === build.podName);
+  if (orphan === undefined) throw new Error('it is no orphan');
+  expect(await other.removeOrphan(orphan)).toEqual({ gone: true, forced: false, remaining: [] });
+  await expect(stand.admin.get(secret)).rejects.toMatchObject({ code: 'ERR_PODWRIGHT_NOT_FOUND' });
 });
 
 it('the Secret of a pod that an earlier worker left stays, when a build of the same id is refused', async () => {
