@@ -53,9 +53,18 @@ export function processTerminal(): Terminal {
 
 function openRegion(stream: NodeJS.WriteStream): LiveRegion {
   const region = createLogUpdate(stream);
+  let shown = '';
   return {
-    update: (text) => region(text),
-    print: (text) => region.persist(text.replace(/\n$/, '')),
+    update: (text) => {
+      shown = text;
+      region(text);
+    },
+    print: (text) => {
+      // Not by `persist`, which puts line breaks into long lines: whoever copies one would get them too.
+      region.clear();
+      stream.write(text);
+      if (shown !== '') region(shown);
+    },
     close: () => {
       region.clear();
       region.done();

@@ -53,6 +53,14 @@ describe('on a terminal', { timeout: 60_000 }, () => {
     expect(screen.lastIndexOf('of 1 steps,')).toBeLessThan(screen.lastIndexOf('Summary'));
   });
 
+  test('a line that is longer than the terminal is wide stays one line', async () => {
+    const line = 'x'.repeat(250);
+    const wide = folder.file('wide.yml', `steps: [{ name: s, image: alpine, commands: ["echo ${line}"] }]\n`);
+    const { code, screen } = await onTerminal(`run ${wide}`);
+    expect(code).toBe(0);
+    expect(screen).toContain(`[s] ${line}\r\n`);
+  });
+
   test('Ctrl-C', async () => {
     const { code, screen } = await onTerminal(`run ${long}`, { after: '[s] begun', press: '\u0003' });
     expect(code).toBe(130);
