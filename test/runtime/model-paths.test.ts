@@ -196,15 +196,14 @@ class StackHands implements Hands {
   async show(shown: Shown | null, change: PodChange = {}): Promise<void> {
     if (this.#pod === undefined || this.#seen.gone) return;
     this.#shown = shown ?? this.#shown;
-    const { phase, reason, conditions, rejected, init } = change;
-    const statuses =
-      this.#shown === undefined ? [] : [{ name: this.#containerName, lastState: {}, ready: false, ...this.#shown }];
+    const { phase, reason, conditions, init } = change;
+    const container = { name: this.#containerName, lastState: {}, ready: false, ...this.#shown };
     const status = {
       ...(phase === undefined ? {} : { phase }),
       ...(reason === undefined ? {} : { reason }),
       ...(conditions === undefined ? {} : { conditions }),
       ...(init === undefined ? {} : { initContainerStatuses: init }),
-      containerStatuses: rejected === true ? [] : statuses,
+      ...(this.#shown === undefined ? {} : { containerStatuses: [container] }),
     };
     const path = { resource: 'pods', namespace, name: this.build.podName, subresource: 'status' } as const;
     await this.#sync(await stand.admin.patch<Pod>(path, { status }, { type: 'merge' }));
