@@ -4,6 +4,15 @@
  */
 import type { Profile } from './profile.ts';
 
+interface CommandFailure {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+/** Longer outputs are cut in Events. */
+const probeOutputMax = 1024;
+
+const goList = (values: readonly string[]): string => `[${values.join(' ')}]`;
 const quoted = (value: string): string => JSON.stringify(value);
 
 export const texts = {
@@ -50,12 +59,30 @@ export const texts = {
     `Back-off restarting failed container ${container} in pod ${pod}_${namespace}(${uid})`,
   crashBackOff: (seconds: number, container: string, pod: string, namespace: string, uid: string): string =>
     `back-off ${goSeconds(seconds)} restarting failed container=${container} pod=${pod}_${namespace}(${uid})`,
+  postStartFailed: 'PostStartHook failed',
+  postStartKill: 'FailedPostStartHook',
+  preStopFailed: 'PreStopHook failed',
+  hookFailed(command: readonly string[], container: string, pod: string, failure: CommandFailure): string {
+    const what = `Exec lifecycle hook (${goList(command)}) for Container ${quoted(container)} in Pod ${quoted(pod)}`;
+    const why = `command '${command.join(' ')}' exited with ${failure.exitCode}: ${failure.output}`;
+    return `${what} failed - error: ${why}, message: ${quoted(failure.output)}`;
+  },
+  probeFailed: (kind: string, output: string): string =>
+    `${kind.charAt(0).toUpperCase()}${kind.slice(1)} probe failed: ${output.slice(0, probeOutputMax)}`,
+  commandTimedOut: (command: readonly string[]): string => `command ${quoted(command.join(' '))} timed out`,
+  unhealthy: (container: string, kind: string, restarts: boolean): string =>
+    `Container ${container} failed ${kind} probe${restarts ? ', will be restarted' : ''}`,
   secretNotFound: (name: string): string => `secret ${quoted(name)} not found`,
   configMapNotFound: (name: string): string => `configmap ${quoted(name)} not found`,
   noSecretKey: (key: string, place: string): string => `couldn't find key ${key} in Secret ${place}`,
   noConfigMapKey: (key: string, place: string): string => `couldn't find key ${key} in ConfigMap ${place}`,
   mountFailed: (volume: string, why: string): string =>
     `MountVolume.SetUp failed for volume ${quoted(volume)} : ${why}`,
+  mountTimeout: (volume: string): string =>
+    `Unable to attach or mount volumes: unmounted volumes=[${volume}], unattached volumes=[], failed to process volumes=[]: timed out waiting for the condition`,
+  noKeyToMount: (kind: 'Secret' | 'ConfigMap', key: string): string =>
+    `references non-existent ${kind === 'Secret' ? 'secret' : 'config'} key: ${key}`,
+  sandboxChanged: 'Pod sandbox changed, it will be killed and re-created.',
 
   statusUnknownDeleted:
     'The container could not be located when the pod was deleted.  The container used to be Running',

@@ -64,6 +64,31 @@ export interface Container {
   volumeMounts?: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[];
   terminationMessagePath?: string;
   terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
+  lifecycle?: { postStart?: LifecycleHandler; preStop?: LifecycleHandler };
+  startupProbe?: Probe;
+  livenessProbe?: Probe;
+  readinessProbe?: Probe;
+}
+
+/** Those that need a network to the pod are refused on create. */
+export interface LifecycleHandler {
+  exec?: { command?: string[] };
+  sleep?: { seconds: number };
+  httpGet?: object;
+  tcpSocket?: object;
+}
+
+export interface Probe {
+  exec?: { command?: string[] };
+  httpGet?: object;
+  tcpSocket?: object;
+  grpc?: object;
+  initialDelaySeconds?: number;
+  timeoutSeconds?: number;
+  periodSeconds?: number;
+  successThreshold?: number;
+  failureThreshold?: number;
+  terminationGracePeriodSeconds?: number;
 }
 
 export interface NamedReference {

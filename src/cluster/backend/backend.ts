@@ -39,10 +39,18 @@ export interface ContainerEnd {
   readonly message?: string;
 }
 
-/** A container that runs. Both are no-ops once it has ended. */
+/** A container that runs. Ending it is a no-op once it has ended. */
 export interface RunningContainer {
   terminate(): void;
   kill(): void;
+  /** Runs a command in it, beside what it does. Resolves when that has ended, be it by the signal or with the container. */
+  exec(command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
+}
+
+export interface ExecResult {
+  readonly exitCode: number;
+  /** Both streams. */
+  readonly output: string;
 }
 
 /** The container could not be started: it ends at once with 128 and reason StartError. */

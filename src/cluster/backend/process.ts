@@ -16,12 +16,14 @@ import type { Clock } from '../../clock.ts';
 import type { PodObject } from '../types.ts';
 import {
   type Backend,
+  type ExecResult,
   type ImageRecord,
   type PullOutcome,
   type RunningContainer,
   StartFailure,
   type StartRequest,
 } from './backend.ts';
+import { execFailed, execProcess, notFoundCode } from './exec.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { type PlaceholderImage, placeholderCode } from './placeholders.ts';
 import { prepareScratch, type Scratch } from './scratch.ts';
@@ -135,6 +137,9 @@ function waitingContainer({ exited }: StartRequest, exitCode: number): RunningCo
   return {
     terminate: () => queueMicrotask(() => exited({ exitCode })),
     kill: () => queueMicrotask(() => exited({ exitCode: 137 })),
+    // There is nothing in it but what waits.
+    exec: ([file = '']) =>
+      Promise.resolve({ exitCode: notFoundCode, output: execFailed(file, 'executable file not found in $PATH') }),
   };
 }
 
@@ -151,12 +156,17 @@ class Child implements RunningContainer {
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
   readonly #request: StartRequest;
+  readonly #scratch: Scratch;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #gone = new AbortController();
 
   constructor(request: StartRequest, scratch: Scratch, { file, args, path, clock }: Command) {
     this.#request = request;
+    this.#scratch = scratch;
+    this.#environment = { PATH: path, HOSTNAME: request.pod.metadata.name, ...scratch.environment };
     this.#child = spawn(file, args, {
       cwd: scratch.workingDirectory,
-      env: { PATH: path, HOSTNAME: request.pod.metadata.name, ...scratch.environment },
+      env: this.#environment,
       stdio: ['ignore', 'pipe', 'pipe'],
       // A group of its own, so that all of it can be ended.
       detached: true,
@@ -177,6 +187,12 @@ class Child implements RunningContainer {
     this.#signalGroup('SIGKILL');
   }
 
+  exec(command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
+    const { workingDirectory, inside } = this.#scratch;
+    const request = { command: command.map(inside), workingDirectory, environment: this.#environment };
+    return execProcess(request, AbortSignal.any([signal, this.#gone.signal]));
+  }
+
   /** Resolves when the container has ended, also when it never started. */
   async #follow(scratch: Scratch, clock: Clock): Promise<void> {
     const outputs = [this.#child.stdout, this.#child.stderr].flatMap((stream) => {
@@ -192,6 +208,7 @@ class Child implements RunningContainer {
     if (end === undefined) return;
     // With the first process its whole group goes, as in a PID namespace.
     this.#signalGroup('SIGKILL');
+    this.#gone.abort();
     const late = clock.schedule(outputGraceMs, () => {
       this.#child.stdout?.destroy();
       this.#child.stderr?.destroy();

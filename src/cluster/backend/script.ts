@@ -36,6 +36,8 @@ export interface LifeMatch {
   readonly container?: string;
   /** The last word of the container's command and args, e.g. the script given to a shell. */
   readonly command?: string;
+  /** A command that hooks and probes run in the container, not what the container itself runs. */
+  readonly exec?: boolean;
 }
 
 export interface MatchedLife extends LifeScript {
@@ -48,6 +50,8 @@ export interface LifeScript {
   /** Until it ends by itself. Default: at once. */
   readonly runs?: Duration | 'forever';
   readonly exitCode?: number;
+  /** Of each run in a container of that name, in turn; the last one goes on for ever. Before `exitCode`. */
+  readonly exitCodes?: readonly number[];
   /** The variable whose value is the exit code; `exitCode` where it is not set. */
   readonly exitCodeFrom?: string;
   /** Default: Completed for 0, else Error. `OOMKilled` for one that goes over its memory. */

@@ -4,6 +4,7 @@ import { splitReference } from '../image-name.ts';
 import type { Random } from '../random.ts';
 import {
   type Backend,
+  type ExecResult,
   type ImageRecord,
   type PullOutcome,
   type RunningContainer,
@@ -39,6 +40,8 @@ export class ScriptedBackend implements Backend {
   readonly #pulled = new Map<string, ImageRecord>();
   readonly #pulls = new Map<string, number>();
   readonly #playing = new Set<Playing>();
+  /** How often each life with several exit codes was played in each container. */
+  readonly #played = new Map<LifeScript, Map<string, number>>();
   #runs = 0;
 
   constructor(options: ScriptedBackendOptions) {
@@ -77,10 +80,19 @@ export class ScriptedBackend implements Backend {
   }
 
   async start(request: StartRequest): Promise<RunningContainer> {
-    const life = this.#life(request);
+    const life = this.#inTurn(this.#life(request), request);
     if (life.startError !== undefined) throw new StartFailure(life.startError);
     this.#runs += 1;
-    const playing = new Playing(request, life, this.#runs, this.#options, () => this.#playing.delete(playing));
+    const execLife = (command: readonly string[]): LifeScript =>
+      this.#inTurn(this.#matched(request, command, true) ?? {}, request);
+    const playing = new Playing({
+      request,
+      life,
+      execLife,
+      run: this.#runs,
+      options: this.#options,
+      onEnd: () => this.#playing.delete(playing),
+    });
     this.#playing.add(playing);
     return playing;
   }
@@ -108,42 +120,66 @@ export class ScriptedBackend implements Backend {
     return placeholderCode(image, this.#options.placeholders);
   }
 
-  #life({ container, image, pod }: StartRequest): LifeScript {
-    const words = [...(container.command ?? []), ...(container.args ?? [])];
-    const last = words.at(-1);
-    const found = this.#options.lives.find(
-      ({ match }) =>
-        (match.image === undefined || fitsPattern(match.image, image)) &&
-        (match.pod === undefined || match.pod === pod.metadata.name) &&
-        (match.container === undefined || match.container === container.name) &&
-        (match.command === undefined || match.command === last),
-    );
+  #life(request: StartRequest): LifeScript {
+    const { container, image } = request;
+    const found = this.#matched(request, [...(container.command ?? []), ...(container.args ?? [])], false);
     if (found !== undefined) return found;
     const code = this.#placeholder(image);
     if (code !== undefined) return { runs: 'forever', onTerm: { exitCode: code } };
     return this.#script(image)?.life ?? {};
   }
+
+  #matched(request: StartRequest, command: readonly string[], isExec: boolean): LifeScript | undefined {
+    const { container, image, pod } = request;
+    return this.#options.lives.find(
+      ({ match }) =>
+        (match.exec ?? false) === isExec &&
+        (match.image === undefined || fitsPattern(match.image, image)) &&
+        (match.pod === undefined || match.pod === pod.metadata.name) &&
+        (match.container === undefined || match.container === container.name) &&
+        (match.command === undefined || match.command === command.at(-1)),
+    );
+  }
+
+  /** With the exit code that it has this time. */
+  #inTurn(life: LifeScript, { pod, container }: StartRequest): LifeScript {
+    const { exitCodes } = life;
+    if (exitCodes === undefined) return life;
+    const played = this.#played.get(life) ?? new Map<string, number>();
+    this.#played.set(life, played);
+    const key = `${pod.metadata.uid}/${container.name}`;
+    const count = played.get(key) ?? 0;
+    played.set(key, count + 1);
+    const exitCode = exitCodes[Math.min(count, exitCodes.length - 1)];
+    return exitCode === undefined ? life : { ...life, exitCode };
+  }
+}
+
+interface PlayingOptions {
+  readonly request: StartRequest;
+  readonly life: LifeScript;
+  readonly execLife: (command: readonly string[]) => LifeScript;
+  readonly run: number;
+  readonly options: ScriptedBackendOptions;
+  readonly onEnd: () => void;
 }
 
 class Playing implements RunningContainer {
   readonly #request: StartRequest;
   readonly #life: LifeScript;
+  readonly #execLife: PlayingOptions['execLife'];
   readonly #run: number;
   readonly #options: ScriptedBackendOptions;
   readonly #onEnd: () => void;
   readonly #timers = new Set<Timer>();
+  readonly #gone = new AbortController();
   #ended = false;
   #terminated = false;
 
-  constructor(
-    request: StartRequest,
-    life: LifeScript,
-    run: number,
-    options: ScriptedBackendOptions,
-    onEnd: () => void,
-  ) {
+  constructor({ request, life, execLife, run, options, onEnd }: PlayingOptions) {
     this.#request = request;
     this.#life = life;
+    this.#execLife = execLife;
     this.#run = run;
     this.#options = options;
     this.#onEnd = onEnd;
@@ -174,6 +210,20 @@ class Playing implements RunningContainer {
     this.#end(137, 'force', 'Error');
   }
 
+  async exec(command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
+    const { runs = 0, exitCode = 0, output = [], startError } = this.#execLife(command);
+    if (startError !== undefined) return { exitCode: 126, output: startError };
+    const { clock, random } = this.#options;
+    const ends = AbortSignal.any([signal, this.#gone.signal]);
+    try {
+      await sleep(clock, runs === 'forever' ? Number.POSITIVE_INFINITY : random.duration(runs), ends);
+    } catch {
+      // Ended by the signal, or with its container.
+      return { exitCode: 137, output: '' };
+    }
+    return { exitCode, output: output.map(({ text }) => text).join('') };
+  }
+
   #exitCode(): number {
     const { exitCode = 0, exitCodeFrom } = this.#life;
     const given = exitCodeFrom === undefined ? undefined : this.#request.environment[exitCodeFrom];
@@ -192,6 +242,7 @@ class Playing implements RunningContainer {
     this.#played({ what: 'ended', exitCode, by });
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
+    this.#gone.abort();
     this.#onEnd();
     const { message } = this.#life;
     this.#request.exited({

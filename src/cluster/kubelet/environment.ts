@@ -13,6 +13,17 @@ export class ConfigFailure extends Error {
   }
 }
 
+/** FailedMount: the message is what stands after the name of the volume. */
+export class MountFailure extends Error {
+  readonly volume: string;
+
+  constructor(volume: string, message: string) {
+    super(message);
+    this.name = 'MountFailure';
+    this.volume = volume;
+  }
+}
+
 type Kind = 'Secret' | 'ConfigMap';
 
 export class EnvironmentReader {
@@ -41,7 +52,7 @@ export class EnvironmentReader {
     return result;
   }
 
-  /** Rejects with a text for FailedMount. */
+  /** Rejects with MountFailure. */
   async volumes(): Promise<Map<string, VolumeContent>> {
     const result = new Map<string, VolumeContent>();
     for (const { name, secret, configMap, projected } of this.#pod.spec.volumes ?? []) {
@@ -50,17 +61,27 @@ export class EnvironmentReader {
         ...(secret === undefined ? [] : [{ secret: { ...secret, name: secret.secretName } }]),
         ...(configMap === undefined ? [] : [{ configMap }]),
       ];
-      for (const source of sources) for (const [path, content] of await this.#source(source)) files.set(path, content);
+      for (const source of sources) {
+        for (const [path, content] of await this.#source(name, source)) files.set(path, content);
+      }
       result.set(name, { files });
     }
     return result;
   }
 
   /** One Secret or ConfigMap as files; the other kinds of sources have none here. */
-  async #source({ secret, configMap }: VolumeSource): Promise<ReadonlyMap<string, Uint8Array>> {
-    if (secret !== undefined) return selected(await this.#data('Secret', secret.name, secret.optional), secret.items);
-    if (configMap === undefined) return new Map();
-    return selected(await this.#data('ConfigMap', configMap.name, configMap.optional), configMap.items);
+  async #source(volume: string, { secret, configMap }: VolumeSource): Promise<ReadonlyMap<string, Uint8Array>> {
+    const reference = secret ?? configMap;
+    if (reference === undefined) return new Map();
+    const kind = secret === undefined ? 'ConfigMap' : 'Secret';
+    try {
+      const data = await this.#data(kind, reference.name, reference.optional);
+      return selected(data, reference.items, (key) => {
+        if (reference.optional !== true) throw new MountFailure(volume, texts.noKeyToMount(kind, key));
+      });
+    } catch (error) {
+      throw error instanceof ConfigFailure ? new MountFailure(volume, error.message) : error;
+    }
   }
 
   async #value(
@@ -114,15 +135,17 @@ export class EnvironmentReader {
 function selected(
   data: ReadonlyMap<string, Uint8Array> | undefined,
   items: readonly KeyToPath[] | undefined,
+  onMissing: (key: string) => void,
 ): ReadonlyMap<string, Uint8Array> {
   if (data === undefined) return new Map();
   if (items === undefined) return data;
-  return new Map(
-    items.flatMap(({ key, path }) => {
-      const value = data.get(key);
-      return value === undefined ? [] : [[path, value] as const];
-    }),
-  );
+  const files = new Map<string, Uint8Array>();
+  for (const { key, path } of items) {
+    const value = data.get(key);
+    if (value === undefined) onMissing(key);
+    else files.set(path, value);
+  }
+  return files;
 }
 
 /** `$(NAME)` of variables set before; `$$(NAME)` stays as it is, with one `$`. */

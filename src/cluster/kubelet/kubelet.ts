@@ -13,7 +13,9 @@ import type { Timings } from '../timings.ts';
 import type { PodObject } from '../types.ts';
 import { BackOff } from './back-off.ts';
 import { EventRecorder, type RecorderOptions } from './event-recorder.ts';
+import { Hooks } from './hooks.ts';
 import { Images } from './images.ts';
+import { Killer } from './killing.ts';
 import { readLog } from './logs.ts';
 import { type NodeDescription, nodeObject, readyCondition } from './node.ts';
 import type { PodVerdict } from './outcome.ts';
@@ -96,7 +98,10 @@ export class Kubelet implements NodeApi {
       logger,
       ...(options.disturbEvent && { disturb: options.disturbEvent }),
     });
+    const hooks = new Hooks(clock, runtime);
     this.#starter = {
+      hooks,
+      killer: new Killer({ clock, random, timings, runtime, hooks }),
       client,
       clock,
       profile,

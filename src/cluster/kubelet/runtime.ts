@@ -9,6 +9,7 @@ import { type Clock, sleep } from '../../clock.ts';
 import {
   type Backend,
   type ContainerEnd,
+  type ExecResult,
   type ImageRecord,
   type PullOutcome,
   type RunningContainer,
@@ -30,6 +31,8 @@ export interface Instance {
   readonly image: string;
   readonly imageID: string;
   readonly restartCount: number;
+  /** In which it was made. */
+  readonly sandbox: Sandbox | undefined;
   readonly log: ContainerLog;
   state: 'created' | 'running' | 'exited';
   readonly createdAt: number;
@@ -57,6 +60,9 @@ export interface RuntimeOptions {
   readonly backend: Backend;
   readonly timings: Timings;
 }
+
+/** Of a command that could not be run. */
+const notRunningCode = 126;
 
 /** StopContainer never waits less. */
 const stopGraceMinMs = 2_000;
@@ -105,6 +111,7 @@ export class ContainerRuntime {
       image: container.image,
       imageID: this.image(container.image)?.imageID ?? '',
       restartCount,
+      sandbox: this.#sandboxes.get(uid),
       log: new ContainerLog(() => this.#nanoseconds()),
       state: 'created',
       createdAt: this.#options.clock.now(),
@@ -167,6 +174,13 @@ export class ContainerRuntime {
   /** From outside, as `ctr task kill` does it. */
   kill(instance: InstanceView): void {
     this.#running.get(instance.id)?.kill();
+  }
+
+  /** Runs a command in a container; resolves when it has ended, at the latest when the container does. */
+  exec(instance: InstanceView, command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
+    const running = this.#running.get(instance.id);
+    if (running !== undefined) return running.exec(command, signal);
+    return Promise.resolve({ exitCode: notRunningCode, output: 'cannot exec in a stopped container' });
   }
 
   /** All instances of a pod as they are now, oldest first. */

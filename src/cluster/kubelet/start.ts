@@ -10,7 +10,10 @@ import { texts } from '../texts.ts';
 import type { Container, PodObject } from '../types.ts';
 import type { BackOff } from './back-off.ts';
 import { ConfigFailure, EnvironmentReader, expand } from './environment.ts';
+import type { Hooks } from './hooks.ts';
 import type { Images, Record } from './images.ts';
+import type { Killer } from './killing.ts';
+import type { Volumes } from './mounts.ts';
 import type { ContainerRuntime, InstanceView } from './runtime.ts';
 import type { StartError } from './status-input.ts';
 
@@ -21,6 +24,8 @@ export interface StarterOptions {
   readonly runtime: ContainerRuntime;
   readonly images: Images;
   readonly crashBackOff: BackOff;
+  readonly hooks: Hooks;
+  readonly killer: Killer;
   readonly hostIP: string;
 }
 
@@ -30,6 +35,9 @@ export interface StartTry {
   /** The newest instance in the view with which the sync began. */
   readonly newest: InstanceView | undefined;
   readonly restartCount: number;
+  readonly volumes: Volumes;
+  /** Of a container whose hook fails. */
+  readonly graceMs: number;
   /** The kubelet is gone: whatever step was under way, no further one is taken. */
   readonly isStopped: () => boolean;
   readonly record: Record;
@@ -74,12 +82,11 @@ function crashBackOff({ crashBackOff: backOff, clock }: StarterOptions, attempt:
 
 async function createAndStart(options: StarterOptions, attempt: StartTry): Promise<StartResult> {
   const { client, runtime, profile, hostIP } = options;
-  const { pod, container, restartCount, record } = attempt;
+  const { pod, container, restartCount, record, volumes, graceMs } = attempt;
   const reader = new EnvironmentReader(client, pod);
   try {
     const podIP = runtime.sandbox(pod.metadata.uid)?.ip ?? '';
     const environment = await reader.variables(container, podIP, hostIP);
-    const volumes = await reader.volumes();
     const instance = await runtime.create(pod, container, restartCount);
     if (attempt.isStopped()) return {};
     record('Normal', 'Created', texts.created(container.name, profile));
@@ -90,7 +97,10 @@ async function createAndStart(options: StarterOptions, attempt: StartTry): Promi
     };
     await runtime.start(instance, { pod, container: expanded, environment, volumes });
     record('Normal', 'Started', texts.started(container.name, profile));
-    return {};
+    const failure = await options.hooks.afterStart({ pod, container, instance, record });
+    if (failure === undefined || attempt.isStopped()) return {};
+    await options.killer.kill({ pod, container, instance, graceMs, message: texts.postStartKill, record });
+    return { error: { reason: 'PostStartHookError', message: failure } };
   } catch (error) {
     if (error instanceof ConfigFailure) {
       record('Warning', 'Failed', texts.error(error.message));

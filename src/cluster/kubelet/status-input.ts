@@ -1,6 +1,7 @@
 /** All that a pod's status is made of. */
 import type { Profile } from '../profile.ts';
-import type { PodObject, PodStatus } from '../types.ts';
+import type { Container, PodObject, PodStatus } from '../types.ts';
+import type { Health } from './prober.ts';
 import type { InstanceView, Sandbox } from './runtime.ts';
 
 /** Why the last try to start a container failed. */
@@ -17,6 +18,8 @@ export interface StatusInput {
   readonly sandbox: Sandbox | undefined;
   /** Of the sandbox, as last seen. */
   readonly address: string | undefined;
+  /** What probes say of an instance. */
+  readonly health: (container: Container, instance: InstanceView) => Health;
   readonly startErrors: ReadonlyMap<string, StartError>;
   /** Nothing will be started any more. */
   readonly terminal: boolean;

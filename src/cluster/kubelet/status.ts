@@ -53,11 +53,12 @@ function containerStatus(
 
 /** Of a container that has an instance. */
 function present(
-  { pod, tellsUser }: StatusInput,
+  { pod, tellsUser, health }: StatusInput,
   container: Container,
   newest: InstanceView,
   before: InstanceView | undefined,
 ): ContainerStatus {
+  const { started, ready } = health(container, newest);
   const running = newest.state === 'running';
   // An init container is ready when it has done its work, a sidecar and a main one while they run.
   const once = (pod.spec.initContainers?.includes(container) ?? false) && !isSidecar(pod, container);
@@ -66,12 +67,12 @@ function present(
     name: newest.name,
     state: stateOf(newest, container),
     lastState: before?.state === 'exited' ? { terminated: terminatedState(before, container) } : {},
-    ready: once ? done : running,
+    ready: once ? done : running && started && ready,
     restartCount: newest.restartCount,
     image: newest.image,
     imageID: newest.imageID,
     containerID: newest.id,
-    started: running,
+    started: running && started,
     ...resourcesOf(container),
     ...mountsOf(container),
     ...(tellsUser && { user: userOf(container) }),

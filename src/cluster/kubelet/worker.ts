@@ -4,22 +4,25 @@
  * A status is made only at the start of a sync; kills, pulls and starts run inside it, and nothing interrupts them, not
  * even the pod's deletion. Updates that come meanwhile are merged: the latest wins, an end is never forgotten.
  */
-import type { Clock } from '../../clock.ts';
+import { type Clock, sleep } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import type { Profile } from '../profile.ts';
 import type { Random } from '../random.ts';
 import { texts } from '../texts.ts';
 import type { Timings } from '../timings.ts';
 import type { Container, PodObject, PodStatus } from '../types.ts';
-import { computeActions } from './actions.ts';
+import { computeActions, type Replaced } from './actions.ts';
 import type { PodEvent } from './event-recorder.ts';
+import type { Kill } from './killing.ts';
+import { mountVolumes, type Volumes } from './mounts.ts';
 import { endedStatus, type PodVerdict } from './outcome.ts';
 import { isTerminal } from './phase.ts';
+import { Prober } from './prober.ts';
 import type { Relist } from './relist.ts';
 import type { ContainerRuntime, InstanceView } from './runtime.ts';
-import { type StarterOptions, startContainer } from './start.ts';
+import type { StarterOptions } from './start.ts';
+import { PodStarter } from './start-all.ts';
 import { generateStatus } from './status.ts';
-import type { StartError } from './status-input.ts';
 import type { StatusManager } from './status-manager.ts';
 
 export interface WorkerOptions {
@@ -62,7 +65,10 @@ export class PodWorker {
   #wake: (() => void) | undefined;
   #lastSyncEnd: number | undefined;
   #startTime: number;
-  readonly #startErrors = new Map<string, StartError>();
+  readonly #starter: PodStarter;
+  readonly #prober: Prober;
+  /** Aborts when the pod is to end, or the kubelet does: waits are left. */
+  readonly #ending = new AbortController();
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -70,6 +76,13 @@ export class PodWorker {
     this.#pod = options.pod;
     const { startTime } = options.pod.status;
     this.#startTime = startTime === undefined ? options.clock.now() : Date.parse(startTime);
+    this.#starter = new PodStarter({ ...options, isStopped: () => this.#stopped });
+    this.#prober = new Prober({
+      clock: options.clock,
+      runtime: options.runtime,
+      record: (container, type, reason, message) => this.#record(container, type, reason, message),
+      onChange: () => this.wake(),
+    });
   }
 
   get pod(): PodObject {
@@ -99,6 +112,7 @@ export class PodWorker {
 
   update(pod: PodObject): void {
     this.#pod = pod;
+    if (pod.metadata.deletionTimestamp !== undefined) this.#ending.abort();
     if (this.#stage === 'finished') this.#options.statuses.nudge(pod.metadata.uid);
     else this.wake();
   }
@@ -107,6 +121,7 @@ export class PodWorker {
   removed(pod: PodObject): void {
     this.#pod = pod;
     this.#gone = true;
+    this.#ending.abort();
     if (this.#stage === 'finished') this.#options.onFinished();
     else this.wake();
   }
@@ -116,6 +131,7 @@ export class PodWorker {
     if (this.#verdict !== undefined || !this.mayRun) return;
     this.#verdict = verdict;
     this.#verdictGraceMs = graceMs;
+    this.#ending.abort();
     this.wake();
   }
 
@@ -127,6 +143,8 @@ export class PodWorker {
   /** Ends the loop where it stands, as the death of the kubelet does; containers go on. */
   stop(): void {
     this.#stopped = true;
+    this.#ending.abort();
+    this.#prober.stop();
     this.#wake?.();
   }
 
@@ -183,6 +201,7 @@ export class PodWorker {
     const pod = this.#pod;
     const { uid } = pod.metadata;
     const view = relist.view(uid);
+    this.#prober.follow(pod, view);
     const status = this.#status(pod, view, false);
     statuses.set(pod, status);
     if (isTerminal(status.phase)) {
@@ -194,83 +213,76 @@ export class PodWorker {
       this.#exceedDeadline();
       return;
     }
-    const actions = computeActions(pod, view, runtime.sandbox(uid));
+    const health: Prober['health'] = (container, instance) => this.#prober.health(container, instance);
+    const actions = computeActions(pod, view, runtime.sandbox(uid), health);
     if (actions.killPod) {
       await this.#killAll(pod, this.#grace(pod));
       this.#relistSoon();
       return;
     }
+    const volumes = await this.#mounted(pod, actions.start);
+    if (volumes === undefined || this.#stopped) return;
     if (actions.createSandbox) await this.#createSandbox(pod, view);
-    const killed = actions.kill.length > 0;
-    for (const container of random.shuffle(actions.kill)) await this.#killChanged(pod, container, view);
-    const retryMs = await this.#startAll(pod, actions.start, view);
+    for (const one of random.shuffle(actions.kill)) await this.#killReplaced(pod, one, view);
+    const retryMs = await this.#starter.start({
+      pod,
+      containers: actions.start,
+      view,
+      shown: statuses.get(uid),
+      volumes,
+      graceMs: this.#specGrace(pod),
+      recordOf: (container) => (type, reason, message) => this.#record(container, type, reason, message),
+    });
     if (this.#stopped) return;
     if (retryMs !== undefined) this.#options.wakeAfter(retryMs);
     else {
-      if (killed || actions.start.length > 0) this.#relistSoon();
+      if (actions.kill.length > 0 || actions.start.length > 0) this.#relistSoon();
       this.#options.wakeAfter(random.duration(timings.resyncMs));
+    }
+  }
+
+  /** Undefined when the pod is to end before they are there: the next step sees to that. */
+  async #mounted(pod: PodObject, starting: readonly Container[]): Promise<Volumes | undefined> {
+    if (starting.length === 0) return new Map();
+    const { signal } = this.#ending;
+    const { client } = this.#options.starter;
+    const record = (message: string): void => this.#recordPod('Warning', 'FailedMount', message);
+    try {
+      return await mountVolumes(pod, { client, clock: this.#options.clock, record, signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      this.#pending = true;
+      return undefined;
     }
   }
 
   async #createSandbox(pod: PodObject, view: readonly InstanceView[]): Promise<void> {
     const { runtime, profile, statuses } = this.#options;
+    if (runtime.sandbox(pod.metadata.uid) !== undefined) {
+      this.#recordPod('Normal', 'SandboxChanged', texts.sandboxChanged);
+      await this.#killAll(pod, this.#grace(pod));
+      if (this.#stopped) return;
+    }
     await runtime.createSandbox(pod);
     if (profile.sandboxReadyAtOnce && !this.#stopped) statuses.set(pod, this.#status(pod, view, false));
   }
 
-  async #killChanged(pod: PodObject, container: Container, view: readonly InstanceView[]): Promise<void> {
-    const running = view.filter(({ name, state }) => name === container.name && state === 'running').at(-1);
-    if (running === undefined || this.#stopped) return;
-    this.#record(container, 'Normal', 'Killing', texts.definitionChanged(container.name));
-    await this.#options.runtime.stop(running, this.#specGrace(pod));
-  }
-
-  /**
-   * An error of one does not keep the others from starting. Gives the time after which what failed is to be tried again;
-   * undefined when nothing failed.
-   */
-  async #startAll(
+  async #killReplaced(
     pod: PodObject,
-    containers: readonly Container[],
+    { container, failed, restarts }: Replaced,
     view: readonly InstanceView[],
-  ): Promise<number | undefined> {
-    const { random, timings, profile, starter } = this.#options;
-    const retries: (number | undefined)[] = [];
-    for (const container of containers) {
-      if (this.#stopped) return undefined;
-      const newest = view.filter(({ name }) => name === container.name).at(-1);
-      const { error, retryMs } = await startContainer(starter, {
-        pod,
-        container,
-        newest,
-        restartCount: this.#nextRestartCount(pod, container, newest),
-        isStopped: () => this.#stopped,
-        record: (type, reason, message) => this.#record(container, type, reason, message),
-      });
-      if (error === undefined) {
-        this.#startErrors.delete(container.name);
-        continue;
-      }
-      this.#startErrors.set(container.name, error);
-      retries.push(retryMs);
-    }
-    if (retries.length === 0) return undefined;
-    // The long back-off of one must not keep another from its next pull.
-    const backOffs = retries.filter((retryMs) => retryMs !== undefined);
-    const isEarly = profile.retriesAtBackOffEnd && backOffs.length === retries.length;
-    return isEarly ? Math.min(...backOffs) * random.between(1, 1.5) : random.duration(timings.retryMs);
-  }
-
-  #nextRestartCount(pod: PodObject, { name }: Container, newest: InstanceView | undefined): number {
-    if (newest !== undefined) return newest.restartCount + 1;
-    const old = this.#options.statuses.get(pod.metadata.uid);
-    const statuses = [...(old?.containerStatuses ?? []), ...(old?.initContainerStatuses ?? [])];
-    const shown = statuses.find((status) => status.name === name);
-    const lost = shown?.lastState.terminated !== undefined || shown?.containerID !== undefined;
-    return (shown?.restartCount ?? 0) + (lost ? 1 : 0);
+  ): Promise<void> {
+    const instance = view.filter(({ name, state }) => name === container.name && state === 'running').at(-1);
+    if (instance === undefined || this.#stopped) return;
+    const { name } = container;
+    const message = failed === undefined ? texts.definitionChanged(name) : texts.unhealthy(name, failed, restarts);
+    const own = failed && container[`${failed}Probe`]?.terminationGracePeriodSeconds;
+    const graceMs = own === undefined ? this.#specGrace(pod) : own * 1000;
+    await this.#options.starter.killer.kill(this.#killOf({ pod, container, instance, graceMs, message }));
   }
 
   async #terminate(): Promise<void> {
+    this.#prober.judgeNoMore();
     const { relist, runtime, statuses } = this.#options;
     const { uid } = this.#pod.metadata;
     const pod = this.#pod;
@@ -279,6 +291,7 @@ export class PodWorker {
     statuses.set(pod, verdict === undefined ? status : endedStatus(status, verdict, this.#options.clock.now()));
     await this.#killAll(pod, this.#grace(pod));
     if (this.#stopped) return;
+    this.#prober.stop();
     this.#stage = 'terminated';
     statuses.set(pod, this.#status(pod, runtime.list(uid), true));
     this.#options.wakeAfter(0);
@@ -295,46 +308,35 @@ export class PodWorker {
     const { limits: _limits, ...kept } = resources ?? {};
     statuses.set(pod, { ...rest, ...address, ...(resources && { resources: kept }) });
     const cleanupMs = random.duration(timings.cleanupMs);
-    if (cleanupMs > 0) await new Promise<void>((resolve) => void clock.schedule(cleanupMs, resolve));
+    if (cleanupMs > 0) await sleep(clock, cleanupMs);
     if (this.#stopped) return;
     statuses.finish(pod);
     this.#stage = 'finished';
     if (this.#gone) this.#options.onFinished();
   }
 
-  async #killAll(pod: PodObject, graceMs: number): Promise<void> {
-    const { runtime, random, timings, clock } = this.#options;
-    const { uid } = pod.metadata;
-    const running = runtime.list(uid).filter(({ state }) => state === 'running');
-    const { containers, initContainers = [] } = pod.spec;
-    const stopped = async (list: readonly Container[]): Promise<void> => {
-      const own = running.filter(({ name }) => list.some((container) => container.name === name));
-      for (const instance of own) {
-        const container = list.find(({ name }) => name === instance.name);
-        if (container !== undefined) this.#record(container, 'Normal', 'Killing', texts.stopping(container.name));
-      }
-      await Promise.all(own.map((instance) => runtime.stop(instance, graceMs)));
-    };
-    await stopped(containers);
-    await stopped([...initContainers].reverse());
-    const sandbox = runtime.sandbox(uid);
-    if (sandbox?.ready !== true) return;
-    const stopMs = random.duration(timings.stopMs);
-    if (stopMs > 0) await new Promise<void>((resolve) => void clock.schedule(stopMs, resolve));
-    sandbox.ready = false;
+  #killAll(pod: PodObject, graceMs: number): Promise<void> {
+    return this.#options.starter.killer.killAll(pod, (container, instance) =>
+      this.#killOf({ pod, container, instance, graceMs, message: texts.stopping(container.name) }),
+    );
+  }
+
+  #killOf(kill: Omit<Kill, 'record'>): Kill {
+    return { ...kill, record: (type, reason, message) => this.#record(kill.container, type, reason, message) };
   }
 
   #status(pod: PodObject, instances: readonly InstanceView[], terminal: boolean): PodStatus {
     const { statuses, runtime, relist, clock, hostIP, tellsUser, profile } = this.#options;
     const { uid } = pod.metadata;
-    if (this.#overDeadline) this.#recordDeadline();
+    if (this.#overDeadline) this.#recordPod('Normal', 'DeadlineExceeded', texts.deadlineExceeded);
     return generateStatus({
       pod,
       old: statuses.get(uid) ?? pod.status,
       instances,
       sandbox: runtime.sandbox(uid),
       address: relist.address(uid),
-      startErrors: this.#startErrors,
+      health: (container, instance) => this.#prober.health(container, instance),
+      startErrors: this.#starter.errors,
       terminal,
       startTime: this.#startTime,
       now: clock.now(),
@@ -379,13 +381,7 @@ export class PodWorker {
     this.#options.wakeAfter(0);
   }
 
-  #recordDeadline(): void {
-    this.#options.record({
-      pod: this.#first,
-      fieldPath: undefined,
-      type: 'Normal',
-      reason: 'DeadlineExceeded',
-      message: texts.deadlineExceeded,
-    });
+  #recordPod(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    if (!this.#stopped) this.#options.record({ pod: this.#first, fieldPath: undefined, type, reason, message });
   }
 }

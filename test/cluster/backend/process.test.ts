@@ -250,6 +250,75 @@ describe('what cannot be done is refused by name', () => {
   });
 });
 
+describe('hooks and probes', () => {
+  /** The Warnings of the pod's containers. */
+  async function told(cluster: EmbeddedCluster): Promise<string[]> {
+    const { items } = await send(cluster, 'GET', '/api/v1/namespaces/default/events?fieldSelector=type%3DWarning');
+    const texts = items.map(
+      ({ reason, message, involvedObject }: Anything) =>
+        `${reason} ${/\{(.*)\}/.exec(involvedObject.fieldPath)?.[1]}: ${message}`,
+    );
+    return texts.sort();
+  }
+
+  const exec = (script: string): object => ({ exec: { command: ['/bin/sh', '-c', script] } });
+  const volumes = [{ name: 'w', emptyDir: {} }];
+  const volumeMounts = [{ name: 'w', mountPath: '/workspace' }];
+
+  test('run beside the container, with its folders and variables', async () => {
+    const waits = 'trap "exit 7" TERM; while ! test -e /workspace/stop; do sleep 0.05; done; cat /workspace/*; exit 5';
+    const lifecycle = {
+      postStart: exec('echo "started $NAME" > /workspace/1-start'),
+      preStop: exec('echo stopping > /workspace/2-stop; touch /workspace/stop; sleep 60'),
+    };
+    const cluster = await start();
+    const container = sh(waits, { volumeMounts, lifecycle, env: [{ name: 'NAME', value: 'me' }] });
+    const spec = { volumes, terminationGracePeriodSeconds: 60 };
+    await send(cluster, 'POST', pods, aPod('p', { containers: [container], spec }));
+    await until(cluster, ({ status }) => status.containerStatuses?.[0].state.running !== undefined);
+    const watched = until(cluster, over);
+    await send(cluster, 'DELETE', `${pods}/p`);
+    // It ended by itself, while the hook still ran, with which nothing is left to wait for.
+    expect(ended(await watched)).toMatchObject({ exitCode: 5 });
+  });
+
+  test('readiness comes when the probe finds what it looks for', async () => {
+    const cluster = await start();
+    const script = 'test -e /workspace/up || { touch /workspace/asked; echo not yet; exit 1; }';
+    const readinessProbe = { ...exec(script), periodSeconds: 1 };
+    const isAsked = 'until test -e /workspace/asked; do sleep 0.05; done; touch /workspace/up; sleep 60';
+    const container = sh(isAsked, { volumeMounts, readinessProbe });
+    await send(cluster, 'POST', pods, aPod('p', { containers: [container], spec: { volumes } }));
+    await until(cluster, ({ status }) => status.containerStatuses?.[0].ready === true);
+    await expect.poll(() => told(cluster)).toEqual(['Unhealthy a: Readiness probe failed: not yet\n']);
+  });
+
+  test('a command that is not there, and one in a placeholder, fail', async () => {
+    const cluster = await start();
+    const nope = { postStart: { exec: { command: ['/nope'] } } };
+    const placeholder = { name: 'b', image: 'registry.k8s.io/pause:3.10', lifecycle: { postStart: exec('true') } };
+    await send(cluster, 'POST', pods, aPod('p', { containers: [sh('sleep 60', { lifecycle: nope }), placeholder] }));
+    await until(cluster, over);
+    await expect
+      .poll(() => told(cluster))
+      .toEqual(['FailedPostStartHook a: PostStartHook failed', 'FailedPostStartHook b: PostStartHook failed']);
+  });
+
+  test('what a hook started is gone with the container', async () => {
+    const lifecycle = { postStart: exec('sleep 300 & echo $! > /workspace/pid') };
+    const cluster = await start();
+    const container = sh('until test -s /workspace/pid; do sleep 0.05; done; cat /workspace/pid', {
+      volumeMounts,
+      lifecycle,
+    });
+    await send(cluster, 'POST', pods, aPod('p', { containers: [container], spec: { volumes } }));
+    await until(cluster, over);
+    const pid = Number(await send(cluster, 'GET', `${pods}/p/log`));
+    expect(pid).toBeGreaterThan(1);
+    await expect.poll(() => lives(pid), { timeout: 10_000 }).toBe(false);
+  });
+});
+
 test('a missing image fails its pull with the text it was given', async () => {
   const cluster = await start({ missingImages: { 'none:1': 'no such thing' } });
   await send(cluster, 'POST', pods, aPod('p', { containers: [sh('true', { image: 'none:1' })] }));
