@@ -8,6 +8,7 @@ import { metadataErrors } from './names.ts';
 import { isDryRun } from './options.ts';
 import { patched } from './patch.ts';
 import { admitPriority } from './pods/priority.ts';
+import { unbuilt } from './pods/unbuilt.ts';
 import { stored } from './read.ts';
 import { apiVersionOf, definitions, type ResourceDefinition } from './resources.ts';
 import { decode, Mismatch } from './schema.ts';
@@ -40,7 +41,7 @@ export function createObject(call: Call, body: Json): ApiObject {
   if (errors.length > 0) throw invalid(definition.kind, definition.group, object.metadata.name, errors);
   refuseClosedNamespace(call, object.metadata.name);
   if (definition.kind === 'Pod') {
-    const refusal = context.refusePod(object as PodObject);
+    const refusal = unbuilt(object as PodObject) ?? context.refusePod(object as PodObject);
     if (refusal !== undefined) throw forbidden(definition, object.metadata.name, refusal);
   }
   const key = keyOf(definition, object.metadata.namespace, object.metadata.name);

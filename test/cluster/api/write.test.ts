@@ -119,6 +119,51 @@ describe('create', () => {
       'restartPolicy: Required value',
     ],
     [
+      'a probe without a handler',
+      spec({ name: 'a', image: 'x', livenessProbe: { periodSeconds: 3 } }),
+      422,
+      'spec.containers[0].livenessProbe: Required value: must specify a handler type',
+    ],
+    [
+      'a hook with two handlers',
+      spec({ name: 'a', image: 'x', lifecycle: { preStop: { exec: { command: ['x'] }, sleep: { seconds: 1 } } } }),
+      422,
+      'spec.containers[0].lifecycle.preStop.sleep: Forbidden: may not specify more than 1 handler type',
+    ],
+    [
+      'a hook without a command',
+      spec({ name: 'a', image: 'x', lifecycle: { postStart: { exec: {} } } }),
+      422,
+      'spec.containers[0].lifecycle.postStart.exec.command: Required value',
+    ],
+    [
+      'a liveness probe that wants two successes',
+      spec({ name: 'a', image: 'x', livenessProbe: { exec: { command: ['x'] }, successThreshold: 2 } }),
+      422,
+      'spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1',
+    ],
+    [
+      'a probe that is a text',
+      spec({ name: 'a', image: 'x', readinessProbe: 'often' }),
+      400,
+      'cannot unmarshal string into Go struct field Container.spec.containers.readinessProbe of type v1.Probe',
+    ],
+    [
+      'an affinity that is a text',
+      { metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'x' }], affinity: 'close' } },
+      400,
+      'cannot unmarshal string into Go struct field PodSpec.spec.affinity of type v1.Affinity',
+    ],
+    [
+      'an ephemeral container',
+      {
+        metadata: { name: 'p' },
+        spec: { containers: [{ name: 'a', image: 'x' }], ephemeralContainers: [{ name: 'e', image: 'x' }] },
+      },
+      422,
+      'spec.ephemeralContainers: Forbidden: cannot be set on create',
+    ],
+    [
       'a text for a list',
       { metadata: { name: 'p' }, spec: { containers: 'x' } },
       400,
@@ -148,6 +193,38 @@ describe('create', () => {
     expect(answer.body).toMatchObject({ kind: 'Status', status: 'Failure', code: status });
     expect(answer.status).toBe(status);
     expect(answer.body.message).toContain(text);
+  });
+
+  const probed = (probe: object): object => ({ containers: [{ name: 'a', image: 'x', readinessProbe: probe }] });
+  const affine = (affinity: object): object => ({ affinity });
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname' }] };
+  const preferred = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] };
+  test.each([
+    [
+      probed({ httpGet: { port: 80 } }),
+      'a network to the pod, as the httpGet of readinessProbe in container "a" needs',
+    ],
+    [probed({ tcpSocket: { port: 80 } }), 'a network to the pod, as the tcpSocket of readinessProbe in container "a"'],
+    [probed({ grpc: { port: 80 } }), 'a network to the pod, as the grpc of readinessProbe in container "a" needs'],
+    [affine({ podAntiAffinity: required }), 'a scheduler for a required podAntiAffinity'],
+    [affine({ podAffinity: required }), 'a scheduler for a required podAffinity'],
+    [
+      { topologySpreadConstraints: [{ whenUnsatisfiable: 'DoNotSchedule' }] },
+      'a scheduler for topologySpreadConstraints',
+    ],
+    [{ resourceClaims: [{ name: 'gpu' }] }, 'a driver for resourceClaims'],
+  ])('what is not there is refused by name: %j', async (more, text) => {
+    const { send } = await startStand();
+    const { body } = await send('POST', pods, aPod('p', { spec: more }));
+    expect(body).toMatchObject({ code: 403, reason: 'Forbidden' });
+    expect(body.message).toContain(`pods "p" is forbidden: the embedded cluster does not have ${text}`);
+  });
+
+  test('what a pod only prefers is taken', async () => {
+    const { send } = await startStand();
+    const spread = [{ whenUnsatisfiable: 'ScheduleAnyway', topologyKey: 'zone', maxSkew: 1 }];
+    const spec = { ...affine({ podAntiAffinity: preferred }), topologySpreadConstraints: spread };
+    expect((await send('POST', pods, aPod('p', { spec }))).status).toBe(201);
   });
 
   function spec(...containers: object[]): object {

@@ -39,9 +39,14 @@ function applyContainerDefaults(container: Container): void {
   for (const { valueFrom } of container.env ?? []) {
     if (valueFrom?.fieldRef !== undefined) setMissing(valueFrom.fieldRef, { apiVersion: 'v1' });
   }
+  for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
+    if (probe !== undefined) setMissing(probe, probeDefaults);
+  }
   const { ['ports']: ports } = container as { ports?: Record<string, unknown>[] };
   for (const port of ports ?? []) setMissing(port, { protocol: 'TCP' });
 }
+
+const probeDefaults = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
 
 /** By the tag of the image given at create; an image patched in later does not change it. */
 function defaultPullPolicy(image = ''): 'Always' | 'IfNotPresent' {

@@ -1,6 +1,7 @@
 /** The schema of pods. */
 import { typed } from '../meta-kind.ts';
 import { any, boolean, integer, list, map, type ObjectSchema, object, quantity, string, time } from '../schema.ts';
+import { affinity, topologySpreadConstraint } from './placement-kind.ts';
 
 const keyReference = (type: string): ObjectSchema => object(type, { name: string, key: string, optional: boolean });
 const nameReference = (type: string): ObjectSchema => object(type, { name: string, optional: boolean });
@@ -23,7 +24,27 @@ const resources = object('ResourceRequirements', {
   claims: list(any, 'name'),
 });
 
-const probe = any;
+const execAction = object('ExecAction', { command: list(string) });
+
+const probe = object('Probe', {
+  exec: execAction,
+  httpGet: any,
+  tcpSocket: any,
+  grpc: any,
+  initialDelaySeconds: integer,
+  timeoutSeconds: integer,
+  periodSeconds: integer,
+  successThreshold: integer,
+  failureThreshold: integer,
+  terminationGracePeriodSeconds: integer,
+});
+
+const lifecycleHandler = object('LifecycleHandler', {
+  exec: execAction,
+  httpGet: any,
+  tcpSocket: any,
+  sleep: object('SleepAction', { seconds: integer }, { seconds: 0 }),
+});
 
 const containerFields = {
   name: string,
@@ -74,7 +95,7 @@ const containerFields = {
   livenessProbe: probe,
   readinessProbe: probe,
   startupProbe: probe,
-  lifecycle: any,
+  lifecycle: object('Lifecycle', { postStart: lifecycleHandler, preStop: lifecycleHandler, stopSignal: string }),
   terminationMessagePath: string,
   terminationMessagePolicy: string,
   imagePullPolicy: string,
@@ -177,7 +198,7 @@ const podSpec = object(
     imagePullSecrets: list(object('LocalObjectReference', { name: string }), 'name'),
     hostname: string,
     subdomain: string,
-    affinity: any,
+    affinity,
     schedulerName: string,
     tolerations: list(toleration),
     hostAliases: list(any, 'ip'),
@@ -189,7 +210,7 @@ const podSpec = object(
     enableServiceLinks: boolean,
     preemptionPolicy: string,
     overhead: map(quantity),
-    topologySpreadConstraints: list(any, 'topologyKey'),
+    topologySpreadConstraints: list(topologySpreadConstraint, 'topologyKey'),
     setHostnameAsFQDN: boolean,
     os: any,
     hostUsers: boolean,

@@ -2,6 +2,7 @@
 import type { Container, PodObject, PodSpec } from '../../types.ts';
 import { dnsLabelText, isDnsLabel, metadataErrors } from '../names.ts';
 import { type FieldError, fieldError } from '../status.ts';
+import { handlerErrors } from './validate-handlers.ts';
 
 const { required, invalid, unsupported, duplicate, notFound, forbidden } = fieldError;
 
@@ -30,6 +31,9 @@ function specErrors(spec: PodSpec): FieldError[] {
     errors.push(unsupported('spec.restartPolicy', spec.restartPolicy, restartPolicies));
   }
   errors.push(...deadlineErrors(spec));
+  if (Array.isArray(spec['ephemeralContainers']) && spec['ephemeralContainers'].length > 0) {
+    errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
+  }
   if (spec.nodeName !== undefined && (spec.schedulingGates ?? []).length > 0) {
     errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
   }
@@ -102,7 +106,7 @@ function containerErrors(
   else if (!pullPolicies.includes(policy)) {
     errors.push(unsupported(`${path}.imagePullPolicy`, policy, pullPolicies));
   }
-  return [...errors, ...ruleErrors(container, path)];
+  return [...errors, ...handlerErrors(container, path), ...ruleErrors(container, path)];
 }
 
 export function imageErrors(image: string | undefined, path: string): FieldError[] {
