@@ -8,7 +8,7 @@
 import type { Addressed, ContainerMessage, PodReading, Source } from '../../machines/messages.ts';
 import { deletionBegin, type Ending, endingOf, failedInit, isGivenUp, isTerminal, sandboxLostAt } from './ending.ts';
 import { type ContainerFacts, type PodFacts, timeOf, withContainer } from './facts.ts';
-import { containerIDOf, identify, isPlaceholderImage, specOf } from './identity.ts';
+import { containerIDOf, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
 import { judgeContainer } from './judge-container.ts';
 import { neverEnded } from './look.ts';
 import { say } from './pull-sign.ts';
@@ -132,7 +132,10 @@ function hasPlaceholderEnded(facts: PodFacts, container: ContainerFacts): boolea
   const { pod } = facts;
   if (pod === null || container.isOwnFromStart) return false;
   const status = pod.status?.containerStatuses?.find(({ name }) => name === container.name);
-  return status?.state?.terminated !== undefined && isPlaceholderImage(facts, specOf(pod, container.name)?.image);
+  const end = status?.state?.terminated;
+  if (end === undefined || !isPlaceholderImage(facts, specOf(pod, container.name)?.image)) return false;
+  const isStartedAgain = isRetried(facts, pod, container.name) && end.exitCode === facts.start.sigtermCode;
+  return !isStartedAgain || isTerminal(pod);
 }
 
 function judgeAgain(facts: PodFacts, at: number): PodObservation {

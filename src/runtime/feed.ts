@@ -6,7 +6,7 @@
  */
 import type { Addressed, BuildMessage, Source } from '../../machines/messages.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { initialFacts, type PodFacts, type StartKnowledge } from '../pod/facts.ts';
+import { initialFacts, type PodFacts, type StartKnowledge, timeOf } from '../pod/facts.ts';
 import { observeEvent } from '../pod/observe-event.ts';
 import { observeGone, observePod, observeRequest, type PodObservation } from '../pod/observe-pod.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
@@ -71,7 +71,9 @@ export class Feed {
       const facts = containers.get(container);
       if (facts === undefined) continue;
       const placeholderIDs = placeholder === null ? facts.placeholderIDs : [placeholder];
-      containers.set(container, { ...facts, requestedAt: at, placeholderIDs });
+      // Not known when: nothing in the pod is from before it.
+      const requestedAt = at ?? timeOf(pod.metadata.creationTimestamp);
+      containers.set(container, { ...facts, requestedAt, placeholderIDs });
     }
     // A pod that was there before tells nothing of the server's clock: its create was not answered now.
     const clockOffsetMs = requested === undefined ? null : 0;

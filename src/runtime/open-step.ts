@@ -5,7 +5,9 @@
  * answer. A patch whose answer was lost is looked up on the pod.
  */
 import { PodwrightError } from '../errors.ts';
+import { endingOf, isTerminal } from '../pod/ending.ts';
 import type { PlannedContainer } from '../pod/plan.ts';
+import type { WaitingContainer } from '../pod/start-strategy.ts';
 import { trimPod } from '../pod/trim.ts';
 import type { Pod } from '../pod/types.ts';
 import type { Core } from './core.ts';
@@ -45,7 +47,7 @@ export async function untilDecidable(record: BuildRecord, container: PlannedCont
   const { containerName } = container;
   const isLost = await record.waiters.until(() => {
     if (record.outcome(container) !== null || record.openings.has(containerName)) return false;
-    return hasNoPlaceholder(record, containerName) ? true : undefined;
+    return placeholderOf(record, containerName) === 'lost' ? true : undefined;
   });
   if (!isLost || record.openings.has(containerName)) return;
   record.openings.set(containerName, Promise.resolve());
@@ -54,14 +56,15 @@ export async function untilDecidable(record: BuildRecord, container: PlannedCont
 
 async function open(core: Core, record: BuildRecord, container: PlannedContainer): Promise<void> {
   const { containerName } = container;
-  const found = await record.waiters.until(() => {
-    if (record.outcome(container) !== null) return 'decided';
-    if (hasNoPlaceholder(record, containerName)) return 'lost';
-    return record.pod === undefined ? undefined : record.strategy.waiting(record.pod, containerName);
-  });
-  const { uid } = record;
+  const look = (): Found | undefined =>
+    record.outcome(container) === null ? placeholderOf(record, containerName) : 'decided';
+  let found = await record.waiters.until(look);
   if (found === 'decided') return;
   record.requested(container);
+  // Its limits run meanwhile.
+  if (found === 'held') found = await record.waiters.until(() => notHeld(look()));
+  if (found === 'decided') return;
+  const { uid } = record;
   // Nothing can be switched any more; what became of the container is judged as of one that was asked for.
   if (found === 'lost' || uid === undefined) return;
   const patch = record.strategy.opening(uid, container, {
@@ -80,12 +83,25 @@ async function open(core: Core, record: BuildRecord, container: PlannedContainer
   }
 }
 
-/** The pod is ending or gone, or the container ended before its step was asked for and is not started again. */
-function hasNoPlaceholder(record: BuildRecord, containerName: string): boolean {
-  const { state } = record.actors.pod;
-  if (record.gone || state === 'ending' || state === 'gone') return true;
-  const status = record.pod?.status?.containerStatuses?.find(({ name }) => name === containerName);
-  return status?.state?.terminated !== undefined;
+type Found = Placeholder | 'decided';
+
+/** `lost` for good; `held` while it may be taken back: the disruption of the pod, or an end after which it starts again. */
+type Placeholder = WaitingContainer | 'held' | 'lost';
+
+function notHeld(found: Found | undefined): Exclude<Found, 'held'> | undefined {
+  return found === 'held' ? undefined : found;
+}
+
+function placeholderOf(record: BuildRecord, containerName: string): Placeholder | undefined {
+  const { pod, gone, strategy } = record;
+  if (gone) return 'lost';
+  if (pod === undefined) return undefined;
+  if (isTerminal(pod) || pod.metadata.deletionTimestamp !== undefined) return 'lost';
+  if (endingOf(pod, null) !== null) return 'held';
+  const status = pod.status?.containerStatuses?.find(({ name }) => name === containerName);
+  const end = status?.state?.terminated;
+  if (end === undefined) return strategy.waiting(pod, containerName);
+  return record.retriesPulls === true && end.exitCode === record.plan.placeholder.restartOn ? 'held' : 'lost';
 }
 
 /** Whether the failed patch was done all the same, or can be done no more because the pod is another's or gone. */

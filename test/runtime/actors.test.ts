@@ -202,6 +202,22 @@ describe('what a build tells of itself', () => {
     expect(actors.container('a').outcome).toMatchObject({ exitCode: 0, cause: 'completed' });
     actors.close();
   });
+
+  test('of an adopted step whose request left no time, nothing in the pod is from before it', () => {
+    const build = new TestBuild();
+    build.after(600_000);
+    const actors = new BuildActors({ id: 'found', containers: [{ name: 'a' }], clock: build.clock });
+    const terminated = { exitCode: 0, containerID: 'P-a', finishedAt: build.time(-300_000) };
+    const pod = build.pod({ a: placeholderEnded('P-a', 0, { state: { terminated } }) }, { images: { a: stepImage } });
+    actors.assembling();
+    actors.created(pod, {
+      placeholderImages: ['lab.local/placeholder:1'],
+      requested: [{ container: 'a', image: stepImage, at: null, placeholder: 'P-a' }],
+    });
+    build.after(3_000);
+    expect(actors.container('a').outcome).toMatchObject({ outcome: 'pullFailed', retried: false });
+    actors.close();
+  });
 });
 
 describe('time', () => {
