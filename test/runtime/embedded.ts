@@ -1,9 +1,12 @@
 /** A runtime on an embedded cluster whose steps are shell scripts of this machine. */
+
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { ClusterOptions, EmbeddedCluster, RequestFilter } from '../../src/cluster/index.ts';
 import { startCluster } from '../../src/cluster/index.ts';
 import { isPodwrightError, PodwrightError } from '../../src/errors.ts';
 import { connect, type KubeClient } from '../../src/kube/client.ts';
 import type { BuildSpec, ContainerSpecRequest } from '../../src/pod/build-spec.ts';
+import type { Pod } from '../../src/pod/types.ts';
 import type { Build, Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts';
 import { createRuntime } from '../../src/runtime/runtime.ts';
 import { faultsInForce, patience } from '../faults/in-force.ts';
@@ -78,6 +81,36 @@ export function clientWith({ admin }: Stand, changes: Partial<KubeClient>): Kube
 
 export const unreachable = (): PodwrightError =>
   new PodwrightError('ERR_PODWRIGHT_CLUSTER_UNREACHABLE', 'the answer was lost', { cause: new Error('ECONNRESET') });
+
+/** The real time, but a timer of just so many milliseconds fires when the test says: a slow machine cannot be late. */
+export function clockThatHolds(heldMs: number): { readonly clock: Clock; readonly release: () => Promise<void> } {
+  let held: (() => void) | undefined;
+  const schedule: Clock['schedule'] = (delayMs, callback) => {
+    if (delayMs !== heldMs) return systemClock.schedule(delayMs, callback);
+    held = callback;
+    return {
+      cancel: () => {
+        if (held === callback) held = undefined;
+      },
+    };
+  };
+  return {
+    clock: { now: systemClock.now, schedule },
+    release: async () => {
+      await eventually(() => held !== undefined, 'the time runs');
+      held?.();
+    },
+  };
+}
+
+/** What the server shows of the one step, once it is no longer its placeholder that runs. */
+export async function stateOf({ admin }: Stand, build: Build): Promise<'running' | 'terminated' | undefined> {
+  const { status } = await admin.get<Pod>({ resource: 'pods', namespace, name: build.podName });
+  const [shown] = status?.containerStatuses ?? [];
+  if (shown?.restartCount !== 1) return undefined;
+  if (shown.state?.running !== undefined) return 'running';
+  return shown.state?.terminated === undefined ? undefined : 'terminated';
+}
 
 export function step(name: string, script: string, more: Partial<ContainerSpecRequest> = {}): ContainerSpecRequest {
   return { name, image: 'registry.example.com/tools:1', role: 'step', script, ...more };

@@ -5,12 +5,14 @@ import type { ByteStream } from '../../src/kube/resource.ts';
 import {
   assembled,
   clientWith,
+  clockThatHolds,
   eventually,
   logOf,
   namespace,
   type Stand,
   spec,
   startStand,
+  stateOf,
   step,
   unreachable,
 } from './embedded.ts';
@@ -36,11 +38,15 @@ function silentClient(isSilent: () => boolean): KubeClient {
 
 it('a limit is not decided on a watch that counts as live and is silent', async () => {
   let isSilent = false;
-  const runtime = await stand.open({ client: silentClient(() => isSilent), owner: 'worker-silent' });
-  const build = await runtime.setupBuild({ ...spec(step('a', 'exit 4')), timeouts: { pullMs: 1_500 } });
+  const { clock, release } = clockThatHolds(777);
+  const runtime = await stand.open({ client: silentClient(() => isSilent), owner: 'worker-silent', clock });
+  const build = await runtime.setupBuild({ ...spec(step('a', 'exit 4')), timeouts: { pullMs: 777 } });
   await runtime.assembleBuild(build);
   isSilent = true;
-  expect(await runtime.runContainer(build, 'a')).toMatchObject({ outcome: 'terminated', exitCode: 4 });
+  const launched = runtime.runContainer(build, 'a');
+  await eventually(async () => (await stateOf(stand, build)) === 'terminated', 'it has ended');
+  await release();
+  expect(await launched).toMatchObject({ outcome: 'terminated', exitCode: 4 });
   expect(runtime.health.pods.state).toBe('live');
   await runtime.close();
   await stand.admin.delete({ resource: 'pods', namespace, name: build.podName }, { gracePeriodSeconds: 0 });
@@ -68,8 +74,9 @@ it('the log of a build whose pod ended before it was assembled ends', async () =
 
 it('a step that may have run before its pod went unseen has a gap for a log', async () => {
   let isSilent = false;
-  const runtime = await stand.open({ client: silentClient(() => isSilent), owner: 'worker-unseen' });
-  const build = await runtime.setupBuild({ ...spec(step('a', 'echo one')), timeouts: { pullMs: 1_500 } });
+  const { clock, release } = clockThatHolds(777);
+  const runtime = await stand.open({ client: silentClient(() => isSilent), owner: 'worker-unseen', clock });
+  const build = await runtime.setupBuild({ ...spec(step('a', 'echo one')), timeouts: { pullMs: 777 } });
   await runtime.assembleBuild(build);
   isSilent = true;
   const launched = runtime.runContainer(build, 'a');
@@ -79,6 +86,7 @@ it('a step that may have run before its pod went unseen has a gap for a log', as
     'the step is asked for',
   );
   await stand.admin.delete({ resource: 'pods', namespace, name: build.podName }, { gracePeriodSeconds: 0 });
+  await release();
   expect(await launched).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'podDeleted' });
   expect(await log).toEqual(['GAP unavailable the pod ended before it told whether the container ran']);
   await runtime.close();

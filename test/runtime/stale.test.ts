@@ -1,7 +1,21 @@
 /** Nothing is decided by time on a watch that is stale: the server itself is asked first. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { clientWith, eventually, type Stand, spec, startStand, step, unreachable } from './embedded.ts';
+import {
+  clientWith,
+  clockThatHolds,
+  eventually,
+  hasPod,
+  type Stand,
+  spec,
+  startStand,
+  stateOf,
+  step,
+  unreachable,
+} from './embedded.ts';
 
 let stand: Stand;
 let isDeaf = false;
@@ -19,30 +33,40 @@ function deafClient(): KubeClient {
 }
 
 it('a step that runs is not timed out as a pull although no watch has told of it', async () => {
-  const runtime = await stand.open({ client: deafClient() });
+  const { clock, release } = clockThatHolds(777);
+  const runtime = await stand.open({ client: deafClient(), clock });
+  const go = join(tmpdir(), `podwright-stale-${process.pid}`);
   const build = await runtime.setupBuild({
-    ...spec(step('a', 'sleep 1; exit 4')),
-    timeouts: { pullMs: 700 },
+    ...spec(step('a', `until [ -e ${go} ]; do sleep 0.05; done; exit 4`)),
+    timeouts: { pullMs: 777 },
   });
   await runtime.assembleBuild(build);
   isDeaf = true;
   stand.cluster.dropConnections();
   await eventually(() => runtime.health.pods.state === 'stale', 'the watch is stale');
-  const outcome = await runtime.runContainer(build, 'a');
-  expect(outcome).toMatchObject({ outcome: 'running' });
+  const launched = runtime.runContainer(build, 'a');
+  await eventually(async () => (await stateOf(stand, build)) === 'running', 'it runs');
+  await release();
+  expect(await launched).toMatchObject({ outcome: 'running' });
   expect(runtime.health.pods.state).toBe('stale');
   isDeaf = false;
+  writeFileSync(go, '');
   expect(await runtime.waitContainer(build, 'a')).toMatchObject({ outcome: 'terminated', exitCode: 4 });
   await runtime.removeBuild(build);
+  rmSync(go);
 });
 
 it('a pod that is gone is found to be gone although no watch has told of it', async () => {
-  const runtime = await stand.open({ client: deafClient(), owner: 'worker-2' });
-  const build = await runtime.setupBuild({ ...spec(step('a', 'true')), timeouts: { removeMs: 1_000 } });
+  const { clock, release } = clockThatHolds(1_111);
+  const runtime = await stand.open({ client: deafClient(), owner: 'worker-2', clock });
+  const build = await runtime.setupBuild({ ...spec(step('a', 'true')), timeouts: { removeMs: 1_111 } });
   await runtime.assembleBuild(build);
   isDeaf = true;
   stand.cluster.dropConnections();
   await eventually(() => runtime.health.pods.state === 'stale', 'the watch is stale');
-  expect(await runtime.removeBuild(build)).toEqual({ gone: true, forced: false, remaining: [] });
+  const removing = runtime.removeBuild(build);
+  await eventually(async () => !(await hasPod(stand, build)), 'the pod is gone');
+  await release();
+  expect(await removing).toEqual({ gone: true, forced: false, remaining: [] });
   isDeaf = false;
 });
