@@ -1,11 +1,12 @@
 /** What goes wrong is told with its cause, in time, and leaves nothing behind. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PodwrightError } from '../../src/errors.ts';
-import type { Runtime } from '../../src/runtime/runtime.ts';
+import type { Build, Runtime } from '../../src/runtime/runtime.ts';
 import {
   assembled,
   broken,
   clientWith,
+  clockThatHolds,
   eventually,
   hasPod,
   missingImage,
@@ -27,35 +28,52 @@ afterAll(() => stand?.end());
 
 const nowhere = { nodeSelector: { 'no-such': 'node' } };
 
+/** The pod as the server has it, as text. */
+async function shown({ podName: name }: Build): Promise<string> {
+  return JSON.stringify(await stand.admin.get({ resource: 'pods', namespace, name }));
+}
+
 describe('time limits', () => {
   it('a pod without a node is told with the words of the scheduler', async () => {
-    const build = await runtime.setupBuild({ ...spec(step('a', 'true')), pod: nowhere, timeouts: { scheduleMs: 300 } });
-    const error = await runtime.assembleBuild(build).catch((reason: unknown) => reason);
+    const { clock, release } = clockThatHolds(333);
+    const other = await stand.open({ owner: 'worker-nowhere', clock });
+    const build = await other.setupBuild({ ...spec(step('a', 'true')), pod: nowhere, timeouts: { scheduleMs: 333 } });
+    const assembling = other.assembleBuild(build).catch((reason: unknown) => reason);
+    await eventually(() => other.inspectBuild(build).story.join().includes('FailedScheduling'), 'it cannot be placed');
+    await release();
+    const error = await assembling;
     expect(error).toMatchObject({ code: 'ERR_PODWRIGHT_TIMEOUT', details: { phase: 'schedule' } });
-    expect((error as Error).message).toMatch(/has no node after 0\.3 s.*FailedScheduling/s);
-    expect(await runtime.waitContainer(build, 'a')).toMatchObject({
+    expect((error as Error).message).toMatch(/has no node after 0\.333 s.*FailedScheduling/s);
+    expect(await other.waitContainer(build, 'a')).toMatchObject({
       outcome: 'canceled',
       reason: 'timeout',
       phase: 'schedule',
     });
-    expect(await runtime.removeBuild(build)).toMatchObject({ gone: true });
+    expect(await other.removeBuild(build)).toMatchObject({ gone: true });
   });
 
   it('a placeholder that cannot be had is told in seconds, with the registry’s words', async () => {
-    const other = await stand.open({ owner: 'worker-missing', placeholder: { image: missingImage } });
-    const build = await other.setupBuild({ ...spec(step('a', 'true')), timeouts: { startMs: 1_500 } });
-    const error = await other.assembleBuild(build).catch((reason: unknown) => reason);
+    const { clock, release } = clockThatHolds(1_555);
+    const other = await stand.open({ owner: 'worker-missing', placeholder: { image: missingImage }, clock });
+    const build = await other.setupBuild({ ...spec(step('a', 'true')), timeouts: { startMs: 1_555 } });
+    const assembling = other.assembleBuild(build).catch((reason: unknown) => reason);
+    await eventually(async () => (await hasPod(stand, build)) && /ErrImagePull/.test(await shown(build)), 'no image');
+    await release();
+    const error = await assembling;
     expect(error).toMatchObject({ code: 'ERR_PODWRIGHT_TIMEOUT', details: { phase: 'start' } });
     expect((error as Error).message).toMatch(/The image ".*none:1" cannot be had: .*not found/s);
     await other.removeBuild(build);
   });
 
   it('a pull that takes too long is canceled as such, and its step never runs', async () => {
-    const patient = await stand.open({ owner: 'patient', grace: { permanentMs: 60_000 } });
-    const build = await patient.setupBuild({ ...spec(broken('a')), timeouts: { pullMs: 400 } });
+    const { clock, release } = clockThatHolds(444);
+    const patient = await stand.open({ owner: 'patient', grace: { permanentMs: 60_000 }, clock });
+    const build = await patient.setupBuild({ ...spec(broken('a')), timeouts: { pullMs: 444 } });
     await patient.assembleBuild(build);
-    const outcome = await patient.runContainer(build, 'a');
-    expect(outcome).toMatchObject({ outcome: 'canceled', reason: 'timeout', phase: 'pull' });
+    const launched = patient.runContainer(build, 'a');
+    await eventually(() => patient.inspectContainer(build, 'a').state === 'pulling', 'it is pulling');
+    await release();
+    expect(await launched).toMatchObject({ outcome: 'canceled', reason: 'timeout', phase: 'pull' });
     expect(patient.inspectBuild(build).story.join('\n')).toMatch(/container a: pulling → canceled/);
     await patient.removeBuild(build);
   });
