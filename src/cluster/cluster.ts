@@ -23,7 +23,7 @@ import type { ControllerOptions } from './controllers/options.ts';
 import { expireEvents } from './event-expiry.ts';
 import { withAdmin } from './faults/admin.ts';
 import { type FaultControl, Faults, type FaultTargets } from './faults/control.ts';
-import { drawEventFault, FaultInjector } from './faults/injector.ts';
+import { drawEventFault, drawPodFault, FaultInjector } from './faults/injector.ts';
 import { RuleBook } from './faults/rule-book.ts';
 import { FrontDoor } from './front-door.ts';
 import { kubeConfigText } from './kubeconfig.ts';
@@ -257,6 +257,7 @@ class Cluster implements EmbeddedCluster {
       runtime,
       restarted,
       disturbEvent: () => drawEventFault(this.#rules, this.#random, this.#logger),
+      disturbPod: (kind) => drawPodFault(this.#rules, kind, this.#logger),
       node: {
         name: this.#nodeName,
         address: nodeAddress,
@@ -318,7 +319,7 @@ class Cluster implements EmbeddedCluster {
           images,
           lives,
           placeholders,
-          onOverfill: (uid, volume) => this.#kubelet?.overfilled(uid, volume),
+          onOverfill: (uid, what) => this.#kubelet?.overfilled(uid, what),
           onPlayed: (played) => this.#options.onPlayed?.(played),
         });
       default:

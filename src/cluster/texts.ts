@@ -94,6 +94,12 @@ export const texts = {
     `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
   emptyDirEvicted: (volume: string, limit: string): string =>
     `Usage of EmptyDir volume ${quoted(volume)} exceeds the limit ${quoted(limit)}. `,
+  storageEvicted: (container: string, limit: string): string =>
+    `Container ${container} exceeded its local ephemeral storage limit ${quoted(limit)}. `,
+  admissionFailed: 'Allocate failed due to no devices left that are healthy, which is unexpected',
+  sandboxFailed: (why: string): string => `Failed to create pod sandbox: ${why}`,
+  noSandboxNetwork:
+    'rpc error: code = Unknown desc = failed to setup network for sandbox: plugin type="bridge" failed (add): no IP addresses available in range set',
   nodeNotReady: 'Node is not ready',
   taintDeletion: 'Taint manager: deleting due to NoExecute taint',
   markedForDeletion: (pod: string): string => `Marking for deletion Pod ${pod}`,

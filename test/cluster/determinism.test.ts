@@ -44,6 +44,8 @@ const everything: readonly FaultRule[] = [
   { fault: { kind: 'logHang' }, rate: 0.1 },
   { fault: { kind: 'eventDrop' }, rate: 0.1 },
   { fault: { kind: 'eventDelay', ms: [10, 5_000] }, rate: 0.1 },
+  { fault: { kind: 'rejectPod' }, rate: 0.03 },
+  { fault: { kind: 'failSandbox' }, rate: 0.1 },
   { fault: { kind: 'compact' }, everyMs: [20_000, 60_000] },
   { fault: { kind: 'dropConnections' }, everyMs: [10_000, 60_000] },
   { fault: { kind: 'restartApiServer', downMs: [500, 3_000] }, everyMs: [40_000, 90_000] },

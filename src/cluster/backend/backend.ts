@@ -61,6 +61,11 @@ export class StartFailure extends Error {
   }
 }
 
+/** What holds more than it may: a volume of the pod, or what the container writes to its own files. */
+export type Overfilled =
+  | { readonly volume: string; readonly container?: undefined }
+  | { readonly container: string; readonly volume?: undefined };
+
 export interface Backend {
   /** Why this pod can never run here; undefined when it can. */
   refusePod(pod: PodObject): string | undefined;

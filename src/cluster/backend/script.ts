@@ -63,6 +63,8 @@ export interface LifeScript {
   readonly onTerm?: 'ignore' | TermScript;
   /** Writes more into the volume than it may hold: the kubelet evicts the pod. */
   readonly overfills?: string;
+  /** Writes more to its own files than its limit of ephemeral-storage: the kubelet evicts the pod. */
+  readonly overfillsStorage?: boolean;
 }
 
 export interface TermScript {

@@ -6,6 +6,7 @@ import {
   type Backend,
   type ExecResult,
   type ImageRecord,
+  type Overfilled,
   type PullOutcome,
   type RunningContainer,
   StartFailure,
@@ -28,8 +29,7 @@ export interface ScriptedBackendOptions {
   readonly images: readonly ImageScript[];
   readonly lives: readonly MatchedLife[];
   readonly placeholders: readonly PlaceholderImage[];
-  /** The container wrote more into a volume than it may hold. */
-  readonly onOverfill: (podUid: string, volume: string) => void;
+  readonly onOverfill: (podUid: string, what: Overfilled) => void;
   readonly onPlayed: (played: Played) => void;
 }
 
@@ -189,7 +189,9 @@ class Playing implements RunningContainer {
         this.#after(at + (n - 1) * every, () => this.#write(text.replaceAll('{n}', String(n))));
       }
     }
-    if (life.overfills !== undefined) options.onOverfill(request.pod.metadata.uid, life.overfills);
+    const { uid } = request.pod.metadata;
+    if (life.overfills !== undefined) options.onOverfill(uid, { volume: life.overfills });
+    if (life.overfillsStorage === true) options.onOverfill(uid, { container: request.container.name });
     if (life.runs === 'forever') return;
     this.#after(options.random.duration(life.runs ?? 0), () => {
       this.#end(this.#exitCode(), 'itself', life.reason);

@@ -9,7 +9,16 @@ import type { Random } from '../random.ts';
 import type { RevisionStore } from '../store/revisions.ts';
 import { type ApiRequest, type ApiResponse, ConnectionLost, type Transport } from '../transport.ts';
 import type { RuleBook } from './rule-book.ts';
-import type { EventFault, Fault, FaultMatch, FaultScope, LogFault, RequestFault, WatchFault } from './rules.ts';
+import type {
+  EventFault,
+  Fault,
+  FaultMatch,
+  FaultScope,
+  LogFault,
+  PodFault,
+  RequestFault,
+  WatchFault,
+} from './rules.ts';
 import { faultMessage, scopeOf } from './rules.ts';
 import { disturbedLog, disturbedWatch } from './streams.ts';
 
@@ -128,6 +137,17 @@ export function drawEventFault(
   if (fault === undefined) return { drop: false, delayMs: 0 };
   logger.debug(faultMessage, { fault: fault.kind });
   return fault.kind === 'eventDrop' ? { drop: true, delayMs: 0 } : { drop: false, delayMs: random.duration(fault.ms) };
+}
+
+/** What goes wrong with one pod at this point of its way; undefined when nothing does. */
+export function drawPodFault(
+  rules: RuleBook,
+  kind: PodFault['kind'],
+  logger: Logger,
+): { readonly reason?: string; readonly message?: string } | undefined {
+  const fault = rules.draw((one) => one.fault.kind === kind) as PodFault | undefined;
+  if (fault !== undefined) logger.debug(faultMessage, { fault: kind });
+  return fault;
 }
 
 export const ownAgent = 'podwright-cluster/';

@@ -38,6 +38,13 @@ export interface LogFault {
 /** Of one Event of the kubelet on its way. */
 export type EventFault = { readonly kind: 'eventDrop' } | { readonly kind: 'eventDelay'; readonly ms: Duration };
 
+/** Of one pod on its node. */
+export type PodFault =
+  /** The node does not take it: it is Failed at once, for this reason (default: UnexpectedAdmissionError). */
+  | { readonly kind: 'rejectPod'; readonly reason?: string; readonly message?: string }
+  /** Its sandbox cannot be made; that is tried again after 10 to 15 s. */
+  | { readonly kind: 'failSandbox'; readonly message?: string };
+
 /** Of the cluster as a whole. */
 export type ClusterFault =
   | { readonly kind: 'compact' | 'dropConnections' | 'shutDownNode' | 'rebootNode' | 'removeImages' }
@@ -47,7 +54,7 @@ export type ClusterFault =
   /** The node's clock goes wrong by so much. */
   | { readonly kind: 'skewNodeClock'; readonly ms: number };
 
-export type Fault = RequestFault | WatchFault | LogFault | EventFault | ClusterFault;
+export type Fault = RequestFault | WatchFault | LogFault | EventFault | PodFault | ClusterFault;
 
 export interface FaultRule {
   /** By which it is removed. Default: one of its own. */
@@ -77,7 +84,7 @@ export interface FaultMatch {
   readonly namespace?: string;
 }
 
-type FieldKind = 'number' | 'count' | 'duration' | 'probability' | 'code';
+type FieldKind = 'number' | 'count' | 'duration' | 'probability' | 'code' | 'text';
 
 const none: Readonly<Record<string, FieldKind>> = {};
 const down: Readonly<Record<string, FieldKind>> = { downMs: 'duration' };
@@ -86,7 +93,7 @@ const frames: Readonly<Record<string, FieldKind>> = { afterFrames: 'count' };
 const pieces: Readonly<Record<string, FieldKind>> = { afterPieces: 'count' };
 
 /** What a fault is a fault of: by it a rule is looked for at the right place. */
-export type FaultScope = 'request' | 'watch' | 'log' | 'event' | 'cluster';
+export type FaultScope = 'request' | 'watch' | 'log' | 'event' | 'pod' | 'cluster';
 
 interface FaultForm {
   readonly of: FaultScope;
@@ -112,6 +119,8 @@ const forms: Readonly<Record<Fault['kind'], FaultForm>> = {
   logHang: { of: 'log', fields: pieces },
   eventDrop: { of: 'event', fields: none },
   eventDelay: { of: 'event', required: ['ms'], fields: { ms: 'duration' } },
+  rejectPod: { of: 'pod', fields: { reason: 'text', message: 'text' } },
+  failSandbox: { of: 'pod', fields: { message: 'text' } },
   compact: { of: 'cluster', fields: none },
   dropConnections: { of: 'cluster', fields: none },
   shutDownNode: { of: 'cluster', fields: none },
@@ -162,6 +171,10 @@ function parseRule(value: Json, place: string): FaultRule {
     if (!(key in fault)) throw wrong(`${place}.fault.${key}`, 'is missing', `A fault "${String(kind)}" needs it.`);
   }
   if (name !== undefined && typeof name !== 'string') throw wrong(`${place}.name`, 'is no text', 'Write a name.');
+  const { of } = form;
+  if (match !== undefined && of !== 'request' && of !== 'watch' && of !== 'log') {
+    throw wrong(`${place}.match`, 'has no meaning', `A fault "${String(kind)}" is not one of requests: leave it out.`);
+  }
   checkMatch(match, place);
   for (const [key, field] of [
     ['rate', 'probability'],
@@ -189,6 +202,7 @@ function checkField(kind: FieldKind, value: Json, place: string): void {
   const isNumber = (entry: unknown): entry is number => typeof entry === 'number' && Number.isFinite(entry);
   const fits: Readonly<Record<FieldKind, () => boolean>> = {
     number: () => isNumber(value),
+    text: () => typeof value === 'string' && value !== '',
     count: () => isNumber(value) && Number.isInteger(value) && value >= 0,
     probability: () => isNumber(value) && value >= 0 && value <= 1,
     code: () => isNumber(value) && Number.isInteger(value) && value >= 400 && value <= 599,
@@ -199,6 +213,7 @@ function checkField(kind: FieldKind, value: Json, place: string): void {
   if (fits[kind]()) return;
   const texts: Readonly<Record<FieldKind, string>> = {
     number: 'a number',
+    text: 'a text',
     count: 'a whole number of 0 or more',
     probability: 'a number from 0 to 1',
     code: 'an HTTP status from 400 to 599',

@@ -2,6 +2,7 @@
 import { type Clock, sleep, type Timer } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import type { LogAnswer, LogOptions, NodeApi } from '../api/context.ts';
+import type { Overfilled } from '../backend/backend.ts';
 import { type ApiClient, ApiFailure, ListWatch } from '../client.ts';
 import { equal } from '../json.ts';
 import type { Profile } from '../profile.ts';
@@ -12,6 +13,7 @@ import { timestamp } from '../times.ts';
 import type { Timings } from '../timings.ts';
 import type { PodObject } from '../types.ts';
 import { BackOff } from './back-off.ts';
+import type { DisturbPod } from './disturb.ts';
 import { EventRecorder, type RecorderOptions } from './event-recorder.ts';
 import { Hooks } from './hooks.ts';
 import { Images } from './images.ts';
@@ -36,6 +38,7 @@ export interface KubeletOptions {
   readonly runtime: ContainerRuntime;
   readonly node: NodeDescription;
   readonly disturbEvent?: RecorderOptions['disturb'];
+  readonly disturbPod?: DisturbPod;
   /** Another kubelet was here before: the runtime may hold containers. */
   readonly restarted?: boolean;
 }
@@ -164,15 +167,13 @@ export class Kubelet implements NodeApi {
     return [...this.#workers.keys()];
   }
 
-  /** A volume holds more than it may: the eviction manager notices at its next check. */
-  overfilled(uid: string, volume: string): void {
+  /** A volume or a container's own files hold more than they may: the eviction manager notices at its next check. */
+  overfilled(uid: string, what: Overfilled): void {
     const { clock, random, timings } = this.#options;
     clock.schedule(random.duration(timings.evictionCheckMs), () => {
-      const source = this.#workers.get(uid)?.pod.spec.volumes?.find(({ name }) => name === volume);
-      const limit = source?.emptyDir?.sizeLimit;
-      if (this.#stopped || limit === undefined) return;
-      const message = texts.emptyDirEvicted(volume, limit);
-      this.endPod(uid, 'Evicted', { reason: 'Evicted', message }, evictionGraceMs);
+      const pod = this.#workers.get(uid)?.pod;
+      const message = this.#stopped || pod === undefined ? undefined : overfilledText(pod, what);
+      if (message !== undefined) this.endPod(uid, 'Evicted', { reason: 'Evicted', message }, evictionGraceMs);
     });
   }
 
@@ -265,6 +266,7 @@ export class Kubelet implements NodeApi {
       relist: this.#relist,
       statuses: this.#statuses,
       starter: this.#starter,
+      disturbPod: this.#options.disturbPod,
       hostIP: node.address,
       tellsUser: node.containerd === '2.2',
       record: (event) => this.#events.record(event),
@@ -291,7 +293,11 @@ export class Kubelet implements NodeApi {
 
   /** Why the node does not take the pod (k8s `lifecycle/predicate.go`). */
   #refusal({ spec }: PodObject): { reason: string; message: string } | undefined {
-    const { node } = this.#options;
+    const { node, disturbPod } = this.#options;
+    const fault = disturbPod?.('rejectPod');
+    if (fault !== undefined) {
+      return { reason: fault.reason ?? 'UnexpectedAdmissionError', message: fault.message ?? texts.admissionFailed };
+    }
     const others = [...this.#workers.values()].filter((worker) => worker.mayRun);
     for (const resource of countedResources) {
       const wanted = podRequest(spec, resource);
@@ -317,6 +323,16 @@ export class Kubelet implements NodeApi {
       ...(pod.status.qosClass !== undefined && { qosClass: pod.status.qosClass }),
     });
   }
+}
+
+/** Undefined where there is no limit. */
+function overfilledText({ spec }: PodObject, { volume, container }: Overfilled): string | undefined {
+  if (volume !== undefined) {
+    const limit = spec.volumes?.find(({ name }) => name === volume)?.emptyDir?.sizeLimit;
+    return limit === undefined ? undefined : texts.emptyDirEvicted(volume, limit);
+  }
+  const limit = spec.containers.find(({ name }) => name === container)?.resources?.limits?.['ephemeral-storage'];
+  return limit === undefined ? undefined : texts.storageEvicted(container, limit);
 }
 
 /** Whether there is something to do for the worker; a status is the kubelet's own word come back. */

@@ -12,6 +12,7 @@ import { texts } from '../texts.ts';
 import type { Timings } from '../timings.ts';
 import type { Container, PodObject, PodStatus } from '../types.ts';
 import { computeActions, type Replaced } from './actions.ts';
+import type { DisturbPod } from './disturb.ts';
 import type { PodEvent } from './event-recorder.ts';
 import type { Kill } from './killing.ts';
 import { mountVolumes, type Volumes } from './mounts.ts';
@@ -38,6 +39,7 @@ export interface WorkerOptions {
   readonly starter: StarterOptions;
   readonly hostIP: string;
   readonly tellsUser: boolean;
+  readonly disturbPod: DisturbPod | undefined;
   readonly record: (event: PodEvent) => void;
   /** Wakes the worker at the first tick of the node that comes `delayMs` from now or later. */
   readonly wakeAfter: (delayMs: number) => void;
@@ -257,11 +259,17 @@ export class PodWorker {
   }
 
   async #createSandbox(pod: PodObject, view: readonly InstanceView[]): Promise<void> {
-    const { runtime, profile, statuses } = this.#options;
+    const { runtime, profile, statuses, disturbPod } = this.#options;
     if (runtime.sandbox(pod.metadata.uid) !== undefined) {
       this.#recordPod('Normal', 'SandboxChanged', texts.sandboxChanged);
       await this.#killAll(pod, this.#grace(pod));
       if (this.#stopped) return;
+    }
+    const fault = disturbPod?.('failSandbox');
+    if (fault !== undefined) {
+      const message = texts.sandboxFailed(fault.message ?? texts.noSandboxNetwork);
+      this.#recordPod('Warning', 'FailedCreatePodSandBox', message);
+      throw new Error(message);
     }
     await runtime.createSandbox(pod);
     if (profile.sandboxReadyAtOnce && !this.#stopped) statuses.set(pod, this.#status(pod, view, false));

@@ -194,6 +194,59 @@ test('of Events: lost or late, while statuses go on', async () => {
   expect((await ask('GET', fromKubelet)).body.items.length).toBeGreaterThan(2);
 });
 
+describe('of a pod', () => {
+  test('its node rejects it: Failed, with no containers, for the reason that was given', async () => {
+    const { cluster, podWhen, pass, send: ask } = await startStand();
+    cluster.faults.add({ fault: { kind: 'rejectPod' } });
+    await ask('POST', pods, aPod('a'));
+    const rejected = await podWhen('a', ({ status }) => status.phase === 'Failed');
+    expect(rejected.status).toMatchObject({
+      reason: 'UnexpectedAdmissionError',
+      message: expect.stringMatching(/^Pod was rejected: Allocate failed due to .*, which is unexpected$/),
+    });
+    expect(rejected.status.containerStatuses).toBeUndefined();
+    cluster.faults.add({ fault: { kind: 'rejectPod', reason: 'OutOfpods', message: 'full' } });
+    await ask('POST', pods, aPod('b'));
+    expect((await podWhen('b', ({ status }) => status.phase === 'Failed')).status).toMatchObject({
+      reason: 'OutOfpods',
+      message: 'Pod was rejected: full',
+    });
+    await ask('POST', pods, aPod('c'));
+    await podWhen('c', allRun);
+    await pass(1_000);
+    const { body } = await ask('GET', `${events}?fieldSelector=reason%3DOutOfpods`);
+    expect(body.items).toMatchObject([{ type: 'Warning', message: 'full' }]);
+  });
+
+  test('its sandbox cannot be made, until it can', async () => {
+    const { cluster, podWhen, pass, clock, send: ask } = await startStand();
+    cluster.faults.add({ fault: { kind: 'failSandbox', message: 'no network' }, times: 2 });
+    const from = clock.now();
+    await ask('POST', pods, aPod('a'));
+    await pass(5_000);
+    const { body: waiting } = await ask('GET', `${pods}/a`);
+    expect(containerOf(waiting, 'a').state).toEqual({ waiting: { reason: 'ContainerCreating' } });
+    await podWhen('a', allRun);
+    expect(clock.now() - from).toBeGreaterThan(20_000);
+    const { body } = await ask('GET', `${events}?fieldSelector=reason%3DFailedCreatePodSandBox`);
+    expect(body.items).toMatchObject([
+      { type: 'Warning', count: 2, message: 'Failed to create pod sandbox: no network' },
+    ]);
+  });
+});
+
+test('a container that writes more than its limit of storage is evicted', async () => {
+  const lives = [{ match: { container: 'a' }, runs: 'forever' as const, overfillsStorage: true }];
+  const { podWhen, send: ask } = await startStand({ lives });
+  const resources = { limits: { 'ephemeral-storage': '1Gi' } };
+  await ask('POST', pods, aPod('p', { containers: [{ name: 'a', image: 'lab.local/forever:1', resources }] }));
+  const pod = await podWhen('p', ({ status }) => status.phase === 'Failed');
+  expect(pod.status).toMatchObject({
+    reason: 'Evicted',
+    message: 'Container a exceeded its local ephemeral storage limit "1Gi". ',
+  });
+});
+
 describe('of the cluster', () => {
   async function withStep(image: string): Promise<Stand & { uid: string }> {
     const stand = await startStand();
@@ -305,6 +358,8 @@ describe('rules from outside', () => {
     ['a missing field', { fault: { kind: 'refuse' } }, 'the rule.fault.code is missing'],
     ['a wrong value', { fault: { kind: 'refuse', code: 200 } }, 'the rule.fault.code is 200'],
     ['a wrong rate', { fault: { kind: 'throttle' }, rate: 2 }, 'the rule.rate is 2'],
+    ['a match of no request', { fault: { kind: 'compact' }, match: { verb: 'get' } }, 'the rule.match has no meaning'],
+    ['no text', { fault: { kind: 'rejectPod', reason: 5 } }, 'the rule.fault.reason is 5'],
     ['a wrong match', { fault: { kind: 'throttle' }, match: { path: '/' } }, 'the rule.match.path is not known'],
   ])('%s is told with its place and a remedy', (_what, value, text) => {
     try {
