@@ -96,9 +96,10 @@ function explain(error: ErrorObject, document: PipelineDocument): readonly Probl
       }
       break;
     case 'type':
-      if (isCommand(path) && typeof error.data === 'object') return [commandIsMapping(document, path, subject)];
+      if (isCommand(path) && typeof error.data === 'object' && error.data !== null)
+        return [commandIsMapping(document, path, subject)];
       if (error.data === null) {
-        const example = keyExamples[String(path.at(-1))];
+        const example = keyExamples.get(String(path.at(-1)));
         const remedy = example === undefined ? remedyFor(error) : `Give it one: ${example}`;
         return [problemAt(document, document.keyAt(path), `${subject} has no value`, remedy)];
       }
@@ -121,39 +122,44 @@ function pathOf(error: ErrorObject, document: PipelineDocument): Path {
 
 function missing(error: ErrorObject, document: PipelineDocument, path: Path, subject: string): readonly Problem[] {
   const key = String(error.params['missingProperty']);
-  const example = keyExamples[key] ?? `${key}: …`;
+  const example = keyExamples.get(key) ?? `${key}: …`;
   return [problemAt(document, document.valueAt(path), `${subject} has no "${key}"`, `Add it: ${example}`)];
 }
 
-const keyExamples: Readonly<Record<string, string>> = {
-  name: 'name: build',
-  image: 'image: alpine:3',
-  steps: 'a list of steps, each with name, image and commands.',
-};
+/** Maps, because the keys are whatever somebody wrote. */
+const keyExamples: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    name: 'name: build',
+    image: 'image: alpine:3',
+    steps: 'a list of steps, each with name, image and commands.',
+  }),
+);
 
 function unknownKey(error: ErrorObject, document: PipelineDocument, path: Path, subject: string): readonly Problem[] {
   const key = String(error.params['additionalProperty']);
   // At the top, entries that define anchors are how YAML users keep the parts that they use again.
   if (path.length === 0 && document.hasAnchor([key])) return [];
   const known = Object.keys((error.parentSchema?.['properties'] ?? {}) as object);
-  const guess = misplaced[key] ?? nearest(key, known);
+  const guess = misplaced.get(key) ?? nearest(key, known);
   const remedy = guess === undefined ? `Remove it. Known keys: ${known.join(', ')}.` : `Did you mean "${guess}"?`;
   const where = path.length === 0 ? 'at the top' : `in ${subject}`;
   return [problemAt(document, document.keyAt([...path, key]), `unknown key "${key}" ${where}`, remedy)];
 }
 
 /** What other systems call it. */
-const misplaced: Readonly<Record<string, string>> = {
-  env: 'environment',
-  variables: 'environment',
-  script: 'commands',
-  command: 'commands',
-  run: 'commands',
-  depends_on: 'needs',
-  when: 'ruleset',
-  settings: 'parameters',
-  with: 'parameters',
-};
+const misplaced: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    env: 'environment',
+    variables: 'environment',
+    script: 'commands',
+    command: 'commands',
+    run: 'commands',
+    depends_on: 'needs',
+    when: 'ruleset',
+    settings: 'parameters',
+    with: 'parameters',
+  }),
+);
 
 function notOneOf(error: ErrorObject, document: PipelineDocument, path: Path, subject: string): Problem {
   const allowed: readonly unknown[] = error.params['allowedValues'] ?? [error.params['allowedValue']];

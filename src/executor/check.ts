@@ -4,7 +4,7 @@ import { parseImageReference } from '../image/reference.ts';
 import { describe } from './check-schema.ts';
 import { type Path, type PipelineDocument, problemAt } from './document.ts';
 import { checkEval } from './expression.ts';
-import type { Container, Pipeline, Rules, Stage, Step } from './pipeline.ts';
+import type { Container, Pipeline, Rules, Service, Stage, Step } from './pipeline.ts';
 import { nearest, type Problem } from './problems.ts';
 import { hasVariable } from './substitute.ts';
 
@@ -19,7 +19,7 @@ export function check(pipeline: Pipeline, document: PipelineDocument): readonly 
   checkSecrets(pipeline, document, tell);
   const steps = [...pipeline.secretPlugins, ...pipeline.stages.flatMap((stage) => stage.steps)];
   for (const step of steps) checkStep(step, document, tell);
-  for (const service of pipeline.services) checkContainer(service, document, tell);
+  for (const service of pipeline.services) checkService(service, document, tell);
   checkNames(pipeline, tell);
   checkReports(steps, tell);
   return problems;
@@ -127,8 +127,7 @@ function checkSecrets(pipeline: Pipeline, document: PipelineDocument, tell: Tell
 }
 
 function isMapping(document: PipelineDocument, path: Path): boolean {
-  let value = document.value;
-  for (const part of path) value = (value as Record<string, unknown> | undefined)?.[part];
+  const value = written(document, path);
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -143,7 +142,11 @@ function checkStep(step: Step, document: PipelineDocument, tell: Tell): void {
       tell(step.path, `${subject} has no "image"`, 'Add it: image: alpine:3');
     }
   }
-  for (const { source } of step.volumes) {
+  for (const { source, destination } of step.volumes) {
+    if (!destination.startsWith('/') && !hasVariable(destination)) {
+      const message = `${subject} mounts at "${destination}", which is no absolute path`;
+      tell([...step.path, 'volumes'], message, 'Write /path/of/the/node:/path/in/container:ro.');
+    }
     if (source.startsWith('/') || hasVariable(source)) continue;
     const message = `${subject} mounts "${source}", which is no absolute path`;
     tell(
@@ -156,10 +159,27 @@ function checkStep(step: Step, document: PipelineDocument, tell: Tell): void {
     checkRules(step.ruleset[side], [...step.path, 'ruleset'], subject, tell);
 }
 
+function checkService(service: Service, document: PipelineDocument, tell: Tell): void {
+  checkContainer(service, document, tell);
+  const ports = written(document, [...service.path, 'ports']);
+  if (!Array.isArray(ports)) return;
+  for (const [index, port] of ports.entries()) {
+    // The schema knows the range of a number, and the form of a text.
+    const text = typeof port === 'string' ? /^(?:\d+:)?(\d+)(?:\/\w+)?$/.exec(port)?.[1] : undefined;
+    if (text === undefined || (Number(text) >= 1 && Number(text) <= 65_535)) continue;
+    const path = [...service.path, 'ports', index];
+    tell(path, `${describe(document, path)} is ${JSON.stringify(port)}`, 'Write a port from 1 to 65535.');
+  }
+}
+
 function isMissing(document: PipelineDocument, path: Path): boolean {
+  return written(document, path) === undefined;
+}
+
+function written(document: PipelineDocument, path: Path): unknown {
   let value = document.value;
   for (const part of path) value = (value as Record<string, unknown> | undefined)?.[part];
-  return value === undefined;
+  return value;
 }
 
 function checkContainer(container: Container, document: PipelineDocument, tell: Tell): void {

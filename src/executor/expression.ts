@@ -4,12 +4,10 @@
  * `== != < <= > >=`, `&& || !` and `and or not`, `in`, `contains`, `startsWith`, `endsWith`, `matches`, `+`, lists,
  * parentheses, texts, numbers, `true` and `false`. A variable that does not exist is an empty text.
  */
-import { assert } from '../assert.ts';
-
 /** What is wrong with the expression, or undefined. */
 export function checkEval(source: string): string | undefined {
   try {
-    parse(source);
+    bounded(() => parse(source));
     return undefined;
   } catch (error) {
     if (error instanceof ExpressionError) return error.message;
@@ -19,12 +17,21 @@ export function checkEval(source: string): string | undefined {
 
 /** The value of a checked expression. Throws `ExpressionError` when it is no boolean. */
 export function evaluate(source: string, variables: Readonly<Record<string, string>>): boolean {
-  const value = parse(source)(variables);
+  const value = bounded(() => parse(source)(variables));
   if (typeof value !== 'boolean') throw new ExpressionError(`it gives ${JSON.stringify(value)}, not true or false`);
   return value;
 }
 
 export class ExpressionError extends Error {}
+
+/** What the stack cannot hold, no person wrote. */
+function bounded<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof RangeError ? new ExpressionError('it is nested too deeply') : error;
+  }
+}
 
 type Value = string | number | boolean | readonly Value[];
 type Evaluator = (variables: Readonly<Record<string, string>>) => Value;
@@ -61,19 +68,29 @@ function tokenize(source: string): readonly Token[] {
   return tokens;
 }
 
-const comparisons: Readonly<Record<string, (left: Value, right: Value) => boolean>> = {
-  '==': (left, right) => left === right,
-  '!=': (left, right) => left !== right,
-  '<': (left, right) => left < right,
-  '<=': (left, right) => left <= right,
-  '>': (left, right) => left > right,
-  '>=': (left, right) => left >= right,
-  in: (left, right) => Array.isArray(right) && right.includes(left),
-  contains: (left, right) => String(left).includes(String(right)),
-  startsWith: (left, right) => String(left).startsWith(String(right)),
-  endsWith: (left, right) => String(left).endsWith(String(right)),
-  matches: (left, right) => new RegExp(String(right)).test(String(left)),
-};
+const comparisons: ReadonlyMap<string, (left: Value, right: Value) => boolean> = new Map(
+  Object.entries<(left: Value, right: Value) => boolean>({
+    '==': (left, right) => left === right,
+    '!=': (left, right) => left !== right,
+    '<': (left, right) => left < right,
+    '<=': (left, right) => left <= right,
+    '>': (left, right) => left > right,
+    '>=': (left, right) => left >= right,
+    in: (left, right) => Array.isArray(right) && right.includes(left),
+    contains: (left, right) => String(left).includes(String(right)),
+    startsWith: (left, right) => String(left).startsWith(String(right)),
+    endsWith: (left, right) => String(left).endsWith(String(right)),
+    matches: (left, right) => regularExpression(String(right)).test(String(left)),
+  }),
+);
+
+function regularExpression(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern);
+  } catch {
+    throw new ExpressionError(`"${pattern}" is no regular expression`);
+  }
+}
 
 /** Recursive descent; each method is one level of binding strength, the weakest first. */
 class Parser {
@@ -117,7 +134,7 @@ class Parser {
     const left = this.#sum();
     const isNegated = this.#peek() === 'not';
     if (isNegated) this.#index++;
-    const compare = comparisons[this.#peek() ?? ''];
+    const compare = comparisons.get(this.#peek() ?? '');
     if (compare === undefined) {
       if (isNegated) throw new ExpressionError('an operator is missing after "not"');
       return left;
@@ -144,7 +161,7 @@ class Parser {
     if (token.kind === 'word') {
       if (token.text === 'true' || token.text === 'false') return () => token.text === 'true';
       if (this.#peek() === '(') throw new ExpressionError(`there is no function "${token.text}"`);
-      return (variables) => variables[token.text] ?? '';
+      return (variables) => (Object.hasOwn(variables, token.text) ? (variables[token.text] ?? '') : '');
     }
     if (token.text === '(') {
       const inner = this.disjunction();
@@ -187,6 +204,6 @@ function truth(value: Value): boolean {
 
 function add(left: Value, right: Value): Value {
   if (typeof left === 'number' && typeof right === 'number') return left + right;
-  assert(!Array.isArray(left) && !Array.isArray(right), 'lists are not added');
+  if (Array.isArray(left) || Array.isArray(right)) throw new ExpressionError('lists cannot be added');
   return `${left}${right}`;
 }

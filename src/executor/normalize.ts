@@ -197,7 +197,7 @@ const eventActions: Readonly<Record<string, readonly string[]>> = {
 };
 
 function expandEvent(event: string): readonly string[] {
-  return eventActions[event] ?? [event];
+  return (Object.hasOwn(eventActions, event) ? eventActions[event] : undefined) ?? [event];
 }
 
 function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {

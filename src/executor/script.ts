@@ -16,13 +16,13 @@ const letters: Readonly<Record<string, string>> = { nofile: 'n', cpu: 't' };
 
 /** Whether a limit takes effect: the others have no letter, or a unit that differs from shell to shell. */
 export function canLimit(ulimit: Ulimit): boolean {
-  return letters[ulimit.name] !== undefined;
+  return Object.hasOwn(letters, ulimit.name);
 }
 
 /** The soft one first: a hard limit below the soft one is refused. A limit above what the node allows fails the step. */
 function limitLine(ulimit: Ulimit): readonly string[] {
+  if (!canLimit(ulimit)) return [];
   const letter = letters[ulimit.name];
-  if (letter === undefined) return [];
   const value = (limit: number): string => (limit < 0 ? 'unlimited' : String(limit));
   return [`ulimit -S -${letter} ${value(ulimit.soft)}`, `ulimit -H -${letter} ${value(ulimit.hard)}`];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkEval, evaluate } from '../../src/executor/expression.ts';
+import { checkEval, ExpressionError, evaluate } from '../../src/executor/expression.ts';
 
 const variables = { BRANCH: 'main', COUNT: '3', EMPTY: '' };
 
@@ -40,8 +40,22 @@ describe('an eval rule', () => {
     ["BRANCH not 'a'", 'an operator is missing after "not"'],
     ['[1, 2', '"," is missing'],
     ["BRANCH == 'open", 'cannot read it at'],
+    ["BRANCH toString 'a'", '"toString" is not expected'],
+    ['('.repeat(100_000), 'it is nested too deeply'],
   ])('%j is told as wrong', (source, message) => {
     expect(checkEval(source)).toContain(message);
+  });
+
+  test.each([
+    ["BRANCH matches '('", '"(" is no regular expression'],
+    ['[1] + [2] == 3', 'lists cannot be added'],
+    [`${'true && '.repeat(100_000)}true`, 'it is nested too deeply'],
+  ])('%s cannot be answered', (source, message) => {
+    expect(() => evaluate(source, variables)).toThrow(new ExpressionError(message));
+  });
+
+  test('a variable is one of the build, whatever its name', () => {
+    expect(evaluate("constructor == ''", variables)).toBe(true);
   });
 
   test.each([

@@ -16,7 +16,7 @@ export interface ReportRequest {
 /** Throws `ERR_PODWRIGHT_USAGE`, before anything runs. */
 export function parseReport(text: string): ReportRequest {
   const [, kind = '', file = ''] = /^([^=]*)=(.+)$/.exec(text) ?? [];
-  if (kinds[kind] !== undefined && file !== '') return { kind, file };
+  if (Object.hasOwn(kinds, kind) && file !== '') return { kind, file };
   throw new PodwrightError('ERR_PODWRIGHT_USAGE', `"${text}" is no report`, {
     remedy: `Write --report KIND=FILE, with KIND one of ${Object.keys(kinds).join(', ')}.`,
   });
