@@ -234,6 +234,10 @@ class Places {
     if (isPair(node)) {
       this.#resolveAliases(node.key, anchors);
       this.#resolveAliases(node.value, anchors);
+      if (isCollection(this.#follow(node.key))) {
+        const message = 'a mapping or list stands where a name is expected';
+        this.refusals.push(this.#refusal(node.key, message, 'Put quotes around a text that has brackets in it.'));
+      }
       if (textOf(node.key) === '<<') this.#checkMerge(node);
     } else if (isCollection(node)) {
       for (const item of node.items) this.#resolveAliases(item, anchors);
