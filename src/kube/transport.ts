@@ -198,11 +198,21 @@ export class Transport {
   }
 
   async #currentCredentials(): Promise<Credentials> {
-    const now = this.#options.clock.now();
-    if (this.#credentials === undefined || now - this.#credentials.readAt >= credentialsLifeMs) {
-      this.#credentials = { value: await this.#options.source.credentials(), readAt: now };
+    const { clock, source, logger } = this.#options;
+    const now = clock.now();
+    const last = this.#credentials;
+    if (last !== undefined && now - last.readAt < credentialsLifeMs) return last.value;
+    let value: Credentials;
+    try {
+      value = await source.credentials();
+    } catch (error) {
+      // Files are being replaced, or a plugin's service is away: the server says whether the last ones are still good.
+      if (last === undefined) throw error;
+      logger.info('The credentials cannot be read, and the last ones are used', { error });
+      value = last.value;
     }
-    return this.#credentials.value;
+    this.#credentials = { value, readAt: now };
+    return value;
   }
 
   async #renew(seenRenewals: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Connections are shared, proven, limited in time, and gone after the close; credentials are renewed when refused. */
 import { execFile } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
@@ -142,6 +142,30 @@ test('TLS with a client certificate is proven against the given authority', asyn
   expect(error.code).toBe('ERR_PODWRIGHT_CLUSTER_UNREACHABLE');
   expect(error.message).toContain('SELF_SIGNED_CERT_IN_CHAIN');
   expect(error.remedy).toContain('certificate-authority');
+});
+
+test('credentials that cannot be read for a moment, as while they are rotated, are used on', async () => {
+  const api = await startApiServer({ tls: true });
+  const folder = dirname(await writeKubeConfig(api.url));
+  const certificate = join(folder, 'client.crt');
+  await copyFile(join(fixtures, 'client.crt'), certificate);
+  const clock = new VirtualClock();
+  const logged: string[] = [];
+  const client = await connectTo(api, {
+    clock,
+    logger: { info: (message) => logged.push(message), debug: () => undefined },
+    user: { 'client-certificate': certificate, 'client-key': join(fixtures, 'client.key') },
+    cluster: { 'certificate-authority': join(fixtures, 'ca.crt') },
+  });
+  api.answer = (exchange) => exchange.json(200, {});
+  await client.get(pod);
+  await rm(certificate);
+  clock.advance(60_000);
+  await client.get(pod);
+  expect(logged).toEqual(['The credentials cannot be read, and the last ones are used']);
+  // The server decides how long they are good for; refused ones are read anew or not at all.
+  api.answer = (exchange) => exchange.json(401, status(401, 'Unauthorized', 'Unauthorized'));
+  expect((await failureOf(client.get(pod))).code).toBe('ERR_PODWRIGHT_CONFIG');
 });
 
 test('requests go through the proxy of the cluster entry', async () => {
