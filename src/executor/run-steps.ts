@@ -32,7 +32,7 @@ export interface StepRunOptions {
 
 /** How long the log of a container that has ended may still take to come. */
 const lastLinesMs = 30_000;
-/** The same for one that was canceled: it runs on until its pod is removed, and may never fall silent. */
+/** The same for one that was canceled: the removal of its pod does not wait for a server that is slow. */
 const canceledLinesMs = 2_000;
 const tooLate = new Error('the service is not ready in time');
 
