@@ -202,7 +202,8 @@ export class StepRun {
       await this.#lastLines(ref, log, outcome);
       const told = maskOutcome(outcome, this.#options.mask);
       const ended = { status: statusOf(outcome), outcome: told, startedAt, endedAt: this.#now() };
-      return this.#settle(ref, { ...blankResult(ref, planned), ...ended });
+      const blank = blankResult(ref, planned);
+      return this.#settle(ref, { ...blank, ...ended, continues: blank.continues || this.#isAside(ref, outcome) });
     } finally {
       tail.abort();
       await log;
@@ -222,6 +223,11 @@ export class StepRun {
     // What is lost here is told by whoever waits for the runtime.
     settled.catch(() => undefined);
     return Promise.race([settled, over]);
+  }
+
+  /** Whether this ending leaves the verdict to the steps that are waited for. */
+  #isAside(ref: StepRef, outcome: SettledOutcome): boolean {
+    return this.#mayOutlive(ref) && outcome.outcome === 'terminated' && !endsPod(outcome);
   }
 
   #mayOutlive(ref: StepRef): boolean {

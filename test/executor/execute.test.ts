@@ -211,7 +211,7 @@ describe('what runs beside the steps', () => {
     runtime.end('a');
     const { result } = await done;
     expect(result.outcome).toBe('succeeded');
-    expect(result.steps[0]).toMatchObject({ name: 'db', status: 'failed' });
+    expect(result.steps[0]).toMatchObject({ name: 'db', status: 'failed', continues: true });
   });
 
   test('a service that cannot start fails the build', async () => {
@@ -248,6 +248,21 @@ describe('what runs beside the steps', () => {
     const { result, statuses } = await run(text(', ruleset: { continue: true }'), lives);
     expect(result.outcome).toBe('succeeded');
     expect(statuses).toEqual({ a: 'failed', b: 'succeeded' });
+  });
+
+  test('a detached step that fails later leaves the verdict to the others, and is marked so', async () => {
+    const text = 'steps: [{ name: a, image: alpine, detach: true }, { name: b, image: alpine, commands: [x] }]';
+    const runtime = new ScriptedRuntime({ a: { runsOn: true }, b: { runsOn: true } });
+    const done = run(text, {}, {}, runtime);
+    await expect.poll(() => runtime.started).toEqual(['a', 'b']);
+    runtime.end('a', terminated(5));
+    runtime.end('b');
+    const { result } = await done;
+    expect(result.outcome).toBe('succeeded');
+    expect(result.steps).toMatchObject([
+      { status: 'failed', continues: true },
+      { status: 'succeeded', continues: false },
+    ]);
   });
 
   test('a detached step does not hold the next one up', async () => {
