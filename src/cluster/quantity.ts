@@ -21,13 +21,17 @@ const factors: Readonly<Record<string, number>> = {
 
 const form = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([A-Za-z]*)$/;
 
-export function isQuantity(text: string): boolean {
-  const parts = form.exec(text);
-  return parts !== null && (parts[2] ?? '') in factors;
+/** In the words of Go's parser; undefined for a text that is a quantity. */
+export function quantityProblem(text: string): string | undefined {
+  if (!/^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$/.test(text)) {
+    return "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+  }
+  return Number.isNaN(parseQuantity(text)) ? "unable to parse quantity's suffix" : undefined;
 }
 
 /** NaN for a text that is no quantity. */
 export function parseQuantity(text: string): number {
   const [, number, unit = ''] = form.exec(text) ?? [];
-  return number === undefined ? Number.NaN : Number(number) * (factors[unit] ?? Number.NaN);
+  if (number === undefined || !Object.hasOwn(factors, unit)) return Number.NaN;
+  return Number(number) * (factors[unit] ?? Number.NaN);
 }

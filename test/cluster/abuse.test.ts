@@ -68,6 +68,26 @@ test.each([
   expect(await isServed(port)).toBe(true);
 });
 
+test('a request without a host is refused in the words of the real server, one of HTTP/1.0 needs none', async () => {
+  const port = await serve();
+  const socket = open(port);
+  const answered = answer(socket);
+  socket.write('GET /version HTTP/1.1\r\n\r\n');
+  expect(await answered).toMatch(/^HTTP\/1.1 400 Bad Request\r\n[\s\S]*400 Bad Request: missing required Host header/);
+  const old = open(port);
+  const oldAnswer = answer(old);
+  old.write('GET /healthz HTTP/1.0\r\n\r\n');
+  expect(await oldAnswer).toMatch(/^HTTP\/1.1 200 OK\r\n[\s\S]*ok$/);
+});
+
+test('a whole address, as a proxy is sent it, is read for its path', async () => {
+  const port = await serve();
+  const socket = open(port);
+  const answered = answer(socket);
+  socket.write('GET http://x/healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  expect(await answered).toMatch(/^HTTP\/1.1 200 OK\r\n[\s\S]*ok$/);
+});
+
 test.each([
   ['with a length', 'content-length: 10485760\r\n\r\n', ''],
   ['in chunks', 'transfer-encoding: chunked\r\n\r\nA00000\r\n', '\r\n0\r\n\r\n'],

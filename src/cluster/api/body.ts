@@ -1,5 +1,5 @@
 /** The bodies of requests: which media types are taken, how they are read, and what is said about bad ones. */
-import { parse as parseYaml, YAMLParseError } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ApiRequest } from '../transport.ts';
 import { goKind, syntaxError } from './go-json.ts';
@@ -104,12 +104,19 @@ function fromJson(text: string): Json {
   }
 }
 
+/** The first document; what comes after it is not looked at. */
 function fromYaml(text: string): Json {
+  const [first] = parseAllDocuments(text);
+  if (first === undefined) return null;
+  const [error] = first.errors;
+  const wrong = (why: string): Error => new UnknownKind(`error converting YAML to JSON: yaml: ${why}`);
+  if (error !== undefined) throw wrong(error.message.split('\n')[0] ?? '');
   try {
-    return (parseYaml(text) ?? null) as Json;
-  } catch (error) {
-    if (!(error instanceof YAMLParseError)) throw error;
-    throw new UnknownKind(`error converting YAML to JSON: ${error.message.split('\n')[0]}`);
+    return first.toJS() as Json;
+  } catch (failure) {
+    // The one thing that can still be wrong: an alias that leads nowhere, or far too many of them.
+    if (!(failure instanceof ReferenceError)) throw failure;
+    throw wrong(/excessive/i.test(failure.message) ? 'document contains excessive aliasing' : failure.message);
   }
 }
 

@@ -54,6 +54,8 @@ export async function serveHttp(
     requestTimeout: limits.requestMs,
     maxHeaderSize: limits.headerBytes,
     keepAliveTimeout: 60_000,
+    // Answered here, in the words of Go's server.
+    requireHostHeader: false,
     connectionsCheckingInterval: Math.min(1_000, limits.headersMs),
   };
   const listener: RequestListener = (request, response) => void answer(transport, request, response);
@@ -118,12 +120,16 @@ async function answer(transport: Transport, request: IncomingMessage, response: 
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   try {
+    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      refuseHostless(response);
+      return;
+    }
     const body = await readBody(request);
     if (body === 'tooLarge') {
       await refuseBody(request, response);
       return;
     }
-    const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+    const [path = '/', query = ''] = withoutOrigin(request.url ?? '/').split('?', 2);
     const result = await transport({
       method: request.method ?? 'GET',
       path,
@@ -137,6 +143,16 @@ async function answer(transport: Transport, request: IncomingMessage, response: 
     // The client is gone, or the server plays a broken connection: either way there is nobody to tell.
     request.socket.destroy(error instanceof ConnectionLost ? undefined : (error as Error));
   }
+}
+
+function refuseHostless(response: ServerResponse): void {
+  response.writeHead(400, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+  response.end('400 Bad Request: missing required Host header');
+}
+
+/** A client that takes the server for a proxy sends the whole address. */
+function withoutOrigin(url: string): string {
+  return url.replace(/^https?:\/\/[^/?]*/i, '') || '/';
 }
 
 /** Whoever is cut off while sending may never read the answer: the rest is taken in for a while, and thrown away. */

@@ -100,6 +100,15 @@ export const namespace = object(
   { spec: {}, status: {} },
 );
 
+const nodeCondition = object('NodeCondition', {
+  type: string,
+  status: string,
+  lastHeartbeatTime: time,
+  lastTransitionTime: time,
+  reason: string,
+  message: string,
+});
+
 export const node = object(
   'Node',
   {
@@ -115,8 +124,8 @@ export const node = object(
       capacity: map(quantity),
       allocatable: map(quantity),
       phase: string,
-      conditions: list(any, 'type'),
-      addresses: list(any, 'type'),
+      conditions: list(nodeCondition, 'type'),
+      addresses: list(object('NodeAddress', { type: string, address: string }), 'type'),
       daemonEndpoints: any,
       nodeInfo: any,
       images: list(any),

@@ -4,6 +4,7 @@
  * Fields are in the order in which the API server writes them.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
+import { quantityProblem } from '../quantity.ts';
 import { goKind } from './go-json.ts';
 
 export type Schema =
@@ -131,7 +132,7 @@ function decodeObject(schema: ObjectSchema, value: Json, place: Place): Json {
       result[key] = decodeValue(field, entry, inner);
     } else if (key in schema.always) result[key] = schema.always[key] ?? null;
   }
-  for (const key of Object.keys(value)) if (!(key in schema.fields)) place.unknown.push(at(key));
+  for (const key of Object.keys(value)) if (!Object.hasOwn(schema.fields, key)) place.unknown.push(at(key));
   return result;
 }
 
@@ -150,9 +151,14 @@ function fits(kind: Plain, value: Json): boolean {
     case 'time':
       return typeof value === 'string' && !Number.isNaN(Date.parse(value));
     case 'quantity':
+      return isScalar(value) && quantityProblem(String(value)) === undefined;
     case 'intOrString':
-      return typeof value === 'string' || typeof value === 'number';
+      return isScalar(value);
   }
+}
+
+function isScalar(value: Json): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
 }
 
 function goType(schema: Schema): string {
@@ -187,6 +193,8 @@ function mismatch(value: Json, schema: Schema, { shown, type }: Place): Mismatch
     const text = `parsing time "${value}" as "2006-01-02T15:04:05Z07:00": cannot parse "${value}" as "2006"`;
     return new Mismatch(text, conversion);
   }
+  const problem = schema.kind === 'quantity' && isScalar(value) ? quantityProblem(String(value)) : undefined;
+  if (problem !== undefined) return new Mismatch(problem, problem);
   if (schema.kind === 'bytes' && typeof value === 'string') {
     return new Mismatch(`illegal base64 data at input byte ${corruptByte(value) ?? 0}`, conversion);
   }

@@ -15,6 +15,9 @@ export function strategicMerge(target: JsonObject, patch: JsonObject, schema: Sc
   const directive = patch['$patch'];
   if (directive === 'replace') return copy(without(patch, '$patch'));
   if (directive === 'delete') return {};
+  if (directive !== undefined && directive !== 'merge') {
+    throw unclassified(`unknown patch type: ${String(directive)} in map: ${goPrinted(patch)}`);
+  }
   const result = retained(target, patch['$retainKeys']);
   for (const [key, value] of Object.entries(patch)) {
     if (key === '$patch' || key === '$retainKeys' || key.startsWith(elementOrder)) continue;

@@ -1,6 +1,7 @@
 /** Faults for a running cluster: rules added and removed, and what happens to the cluster as a whole. */
 import type { Clock } from '../../clock.ts';
 import { sleep } from '../../clock.ts';
+import { PodwrightError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { NodeControl } from '../node-control.ts';
 import type { Random } from '../random.ts';
@@ -86,6 +87,7 @@ export class Faults implements FaultControl {
   }
 
   strike(fault: ClusterFault): Promise<void> {
+    if (!isClusterFault(fault)) return Promise.reject(noStrike(fault));
     const struck = this.#turn.then(() => this.#strike(fault));
     this.#turn = struck.catch((error: unknown) => {
       this.#options.logger.info('a fault could not be played', { fault: fault.kind, error });
@@ -158,6 +160,12 @@ export class Faults implements FaultControl {
 }
 
 const lowOnMemory = 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. ';
+
+function noStrike({ kind }: Fault): PodwrightError {
+  return new PodwrightError('ERR_PODWRIGHT_CONFIG', `the fault "${kind}" is none of the cluster as a whole`, {
+    remedy: 'Add it as a rule: it strikes the requests, Events or pods that come.',
+  });
+}
 
 function isClusterFault(fault: Fault): fault is ClusterFault {
   return scopeOf(fault) === 'cluster';

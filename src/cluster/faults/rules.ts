@@ -159,7 +159,7 @@ function parseRule(value: Json, place: string): FaultRule {
   const { fault, match, name } = value;
   if (!isObject(fault)) throw wrong(`${place}.fault`, 'is missing', 'Write {"fault": {"kind": …}}.');
   const kind = fault['kind'];
-  const form = typeof kind === 'string' && kind in forms ? forms[kind as Fault['kind']] : undefined;
+  const form = typeof kind === 'string' && Object.hasOwn(forms, kind) ? forms[kind as Fault['kind']] : undefined;
   if (form === undefined) throw unknown(`${place}.fault.kind`, Object.keys(forms));
   for (const [key, entry] of Object.entries(fault)) {
     if (key === 'kind') continue;

@@ -119,6 +119,39 @@ describe('create', () => {
       'restartPolicy: Required value',
     ],
     [
+      'an amount that is none',
+      spec({ name: 'a', image: 'x', resources: { requests: { cpu: 'lots' } } }),
+      400,
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    ],
+    [
+      'an amount in units that are none',
+      spec({ name: 'a', image: 'x', resources: { limits: { memory: '5mm' } } }),
+      400,
+      "unable to parse quantity's suffix",
+    ],
+    [
+      'less than nothing',
+      spec({ name: 'a', image: 'x', resources: { requests: { cpu: '-1' } } }),
+      422,
+      'spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0',
+    ],
+    [
+      'a request above its limit',
+      spec({ name: 'a', image: 'x', resources: { requests: { cpu: '2' }, limits: { cpu: '1' } } }),
+      422,
+      'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1',
+    ],
+    [
+      'a projected volume whose sources are a number',
+      {
+        metadata: { name: 'p' },
+        spec: { containers: [{ name: 'a', image: 'x' }], volumes: [{ name: 'v', projected: { sources: 5 } }] },
+      },
+      400,
+      'cannot unmarshal number into Go struct field ProjectedVolumeSource.spec.volumes.projected.sources of type []v1.VolumeProjection',
+    ],
+    [
       'a probe without a handler',
       spec({ name: 'a', image: 'x', livenessProbe: { periodSeconds: 3 } }),
       422,
@@ -262,6 +295,32 @@ describe('create', () => {
     const { send } = await startStand();
     expect((await send('POST', `${pods}?dryRun=All`, aPod('p'))).status).toBe(201);
     expect((await send('GET', `${pods}/p`)).status).toBe(404);
+  });
+});
+
+describe('YAML', () => {
+  const yaml = { contentType: 'application/yaml' };
+
+  test('is read as JSON is, up to the end of its first document', async () => {
+    const { send } = await startStand();
+    const text = 'metadata: {name: p}\nspec:\n  containers: [{name: a, image: "x:1"}]\n---\nnot: looked at\n';
+    expect((await send('POST', pods, text, yaml)).body).toMatchObject({ kind: 'Pod', metadata: { name: 'p' } });
+  });
+
+  test.each([
+    ['a: [', 'error converting YAML to JSON: yaml: '],
+    ['a: *nothing', 'error converting YAML to JSON: yaml: '],
+    [
+      [
+        'a: &a [x, x]',
+        ...'bcdef'.split('').map((one, at) => `${one}: &${one} [${Array(9).fill(`*${'abcde'[at]}`)}]`),
+      ].join('\n'),
+      'error converting YAML to JSON: yaml: document contains excessive aliasing',
+    ],
+  ])('that is wrong, or explodes, is refused', async (text, message) => {
+    const { send } = await startStand();
+    const { body } = await send('POST', pods, text, yaml);
+    expect(body).toMatchObject({ code: 400, reason: 'BadRequest', message: expect.stringContaining(message) });
   });
 });
 

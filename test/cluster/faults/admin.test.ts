@@ -49,7 +49,14 @@ test('something happens at once, and the answer comes when it is over', async ()
 
 test.each([
   ['a rule that is wrong', 'faults', { fault: { kind: 'rain' } }, 'the rule.fault.kind is not known'],
+  [
+    'a kind that only JavaScript knows',
+    'faults',
+    { fault: { kind: 'constructor' } },
+    'the rule.fault.kind is not known',
+  ],
   ['no JSON', 'faults', '{', 'JSON'],
+  ['a strike that can only be a rule', 'strike', { kind: 'delay', ms: 5 }, 'is none of the cluster as a whole'],
 ])('%s is told with a remedy', async (_what, path, body, text) => {
   const answer = await ask('POST', path, body);
   expect(answer).toMatchObject({

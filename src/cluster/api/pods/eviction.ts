@@ -4,6 +4,7 @@ import { timestamp } from '../../times.ts';
 import type { ApiObject, PodCondition, PodObject } from '../../types.ts';
 import { type Call, keyOf } from '../context.ts';
 import { deleteObject } from '../delete.ts';
+import { goKind } from '../go-json.ts';
 import { deleteOptions } from '../options.ts';
 import { stored } from '../read.ts';
 import { badRequest, StatusError } from '../status.ts';
@@ -13,7 +14,11 @@ export function evictPod(call: Call, body: Json): object {
   const name = isObject(body) && isObject(body['metadata']) ? body['metadata']['name'] : undefined;
   if (name !== info.name) throw badRequest('name in URL does not match name in Eviction object');
   const pod = stored(call) as PodObject;
-  const given = isObject(body) && isObject(body['deleteOptions']) ? body['deleteOptions'] : undefined;
+  const given = isObject(body) ? (body['deleteOptions'] ?? undefined) : undefined;
+  if (given !== undefined && !isObject(given)) {
+    const text = `json: cannot unmarshal ${goKind(given)} into Go struct field Eviction.deleteOptions of type v1.DeleteOptions`;
+    throw badRequest(`Eviction in version "v1" cannot be handled as a Eviction: ${text}`);
+  }
   const options = deleteOptions(call.request.query, given);
   const ended = pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
   if (!ended && pod.metadata.deletionTimestamp === undefined) {

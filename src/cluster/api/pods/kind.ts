@@ -122,6 +122,18 @@ const container = object('Container', containerFields, { resources: {} });
 
 const keyToPath = object('KeyToPath', { key: string, path: string, mode: integer });
 
+const projection = (type: string): ObjectSchema =>
+  object(type, { name: string, items: list(keyToPath), optional: boolean });
+
+const volumeProjection = object('VolumeProjection', {
+  secret: projection('SecretProjection'),
+  configMap: projection('ConfigMapProjection'),
+  downwardAPI: any,
+  serviceAccountToken: any,
+  clusterTrustBundle: any,
+  podCertificate: any,
+});
+
 const volume = object('Volume', {
   name: string,
   hostPath: any,
@@ -139,7 +151,7 @@ const volume = object('Volume', {
     optional: boolean,
   }),
   downwardAPI: any,
-  projected: any,
+  projected: object('ProjectedVolumeSource', { sources: list(volumeProjection), defaultMode: integer }),
   persistentVolumeClaim: any,
   ephemeral: any,
   image: any,

@@ -3,6 +3,7 @@ import type { Container, PodObject, PodSpec } from '../../types.ts';
 import { dnsLabelText, isDnsLabel, metadataErrors } from '../names.ts';
 import { type FieldError, fieldError } from '../status.ts';
 import { handlerErrors } from './validate-handlers.ts';
+import { resourceErrors } from './validate-resources.ts';
 
 const { required, invalid, unsupported, duplicate, notFound, forbidden } = fieldError;
 
@@ -106,7 +107,12 @@ function containerErrors(
   else if (!pullPolicies.includes(policy)) {
     errors.push(unsupported(`${path}.imagePullPolicy`, policy, pullPolicies));
   }
-  return [...errors, ...handlerErrors(container, path), ...ruleErrors(container, path)];
+  return [
+    ...errors,
+    ...resourceErrors(container, path),
+    ...handlerErrors(container, path),
+    ...ruleErrors(container, path),
+  ];
 }
 
 export function imageErrors(image: string | undefined, path: string): FieldError[] {
