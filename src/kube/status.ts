@@ -152,6 +152,8 @@ function remedyFor(
     const namespace = request.path?.namespace ?? 'the cluster';
     return `Bind a Role with the right to ${right.verb} ${right.resource} in ${namespace} to user "${details['user']}".`;
   }
+  const namespace = status === 404 ? /^namespaces "(.+)" not found$/.exec(String(details['message']))?.[1] : undefined;
+  if (namespace !== undefined) return `Create the namespace "${namespace}", or name one that exists.`;
   return undefined;
 }
 

@@ -34,6 +34,15 @@ test('a refusal by RBAC names the missing right and who misses it', async () => 
   expect(error.remedy).toContain('system:serviceaccount:ci:worker');
 });
 
+test('a namespace that is not there is told as what is missing', async () => {
+  const api = await startApiServer();
+  const client = await connectTo(api);
+  api.answer = (exchange) => exchange.json(404, status(404, 'NotFound', 'namespaces "builds" not found'));
+  const error = await failureOf(client.create(pods, {}));
+  expect(error.code).toBe('ERR_PODWRIGHT_NOT_FOUND');
+  expect(error.remedy).toBe('Create the namespace "builds", or name one that exists.');
+});
+
 test('a refusal by a quota is forbidden, but no right is said to be missing', async () => {
   const api = await startApiServer();
   const client = await connectTo(api);
