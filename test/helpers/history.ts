@@ -3,123 +3,31 @@
  *
  * Written from those rules alone: nothing of the product's projection is used, so that both can be wrong only apart.
  */
-import fc from 'fast-check';
-import type { ContainerStatus, KubeEvent, Pod, PodCondition } from '../../src/pod/types.ts';
+import type { ContainerState, ContainerStatus, KubeEvent, Pod, PodCondition } from '../../src/pod/types.ts';
 import type { Recording, RecordingLine } from '../../src/trace/recording.ts';
 import type { ReplayVerdict } from '../../src/trace/replay.ts';
-
-export type Strategy = 'direct' | 'never' | 'rules';
-
-export type Fate =
-  | { readonly kind: 'exits'; readonly code: number; readonly isSeenRunning: boolean }
-  | { readonly kind: 'oom' }
-  | { readonly kind: 'startError' }
-  | { readonly kind: 'configError' }
-  | { readonly kind: 'pullFails'; readonly text: PullText; readonly heals: boolean }
-  | { readonly kind: 'runs' }
-  | { readonly kind: 'notAsked' };
-
-export type End =
-  | 'none'
-  | 'eviction'
-  | 'kubeletEviction'
-  | 'deadline'
-  | 'taint'
-  | 'deletion'
-  | 'forcedDeletion'
-  | 'cancel';
-
-export interface Story {
-  readonly strategy: Strategy;
-  readonly fates: readonly Fate[];
-  readonly end: End;
-  /** What the step that still runs makes of SIGTERM. */
-  readonly lastCode: number;
-  /** From Kubernetes 1.33 on. */
-  readonly hasGeneration: boolean;
-}
+import type { Fate, Story } from './story.ts';
 
 export interface History {
   readonly recording: Recording;
   readonly expected: Readonly<Record<string, Partial<ReplayVerdict>>>;
 }
 
-type PullText = readonly [failureClass: string, permanent: boolean, text: string];
-
-const pullTexts: readonly PullText[] = [
-  ['notFound', true, 'rpc error: code = NotFound desc = failed to pull and unpack image "I": I: not found'],
-  [
-    'unauthorized',
-    true,
-    'failed to resolve reference "I": pulling from host h failed with status code [manifests 1]: 401 Unauthorized',
-  ],
-  [
-    'denied',
-    true,
-    'failed to resolve image: unexpected status from HEAD request to http://h/v2/s/manifests/1?ns=h: 403 Forbidden',
-  ],
-  [
-    'rateLimited',
-    false,
-    'failed to resolve reference "I": pulling from host h failed with status code [manifests 1]: 429 Too Many Requests',
-  ],
-  [
-    'registryError',
-    false,
-    'failed to resolve image: unexpected status from HEAD request to http://h/v2/s/manifests/1: 503 Service Unavailable',
-  ],
-  [
-    'registryUnavailable',
-    false,
-    'failed to do request: Head "http://h/v2/s/manifests/1": dial tcp 127.0.0.1:5999: connect: connection refused',
-  ],
-];
-
-const fates: fc.Arbitrary<Fate> = fc.oneof(
-  fc.record({
-    kind: fc.constant('exits' as const),
-    code: fc.constantFrom(0, 0, 1, 3, 137, 143),
-    isSeenRunning: fc.boolean(),
-  }),
-  fc.constant<Fate>({ kind: 'oom' }),
-  fc.constant<Fate>({ kind: 'startError' }),
-  fc.constant<Fate>({ kind: 'configError' }),
-  fc.record({ kind: fc.constant('pullFails' as const), text: fc.constantFrom(...pullTexts), heals: fc.boolean() }),
-);
-
-export const stories: fc.Arbitrary<Story> = fc
-  .record({
-    strategy: fc.constantFrom<Strategy>('direct', 'never', 'rules'),
-    ended: fc.array(fates, { maxLength: 2 }),
-    last: fc.constantFrom<Fate>({ kind: 'runs' }, { kind: 'runs' }, { kind: 'notAsked' }),
-    end: fc.constantFrom<End>(
-      'none',
-      'eviction',
-      'kubeletEviction',
-      'deadline',
-      'taint',
-      'deletion',
-      'forcedDeletion',
-      'cancel',
-    ),
-    lastCode: fc.constantFrom(0, 0, 9, 137, 143),
-    hasGeneration: fc.boolean(),
-  })
-  .map(({ ended, last, ...story }) => ({
-    ...story,
-    fates: [...ended, story.strategy === 'direct' ? ({ kind: 'runs' } as const) : last],
-  }));
-
 /** Plays the story out. Times in seconds; every pull failure is given its grace before anything else happens. */
 export function historyOf(story: Story): History {
   const writer = new Writer(story);
   writer.start();
-  for (const [index, fate] of story.fates.entries()) writer.step(index, fate);
-  writer.finish();
+  if (story.init === 'failed') writer.neverBegins();
+  else {
+    for (const [index, fate] of story.fates.entries()) writer.step(index, fate);
+    writer.finish();
+  }
+  writer.close();
   return { recording: writer.recording, expected: writer.expected };
 }
 
 const names = ['a', 'b', 'c'];
+const bystander = 'z';
 const placeholderImage = 'lab.local/placeholder:1';
 const placeholder213 = 'lab.local/placeholder213:1';
 const placeholderImageID = 'sha256:placeholder';
@@ -137,14 +45,18 @@ class Writer {
   #version = 5000;
   #generation = 1;
   #phase = 'Pending';
+  /** Of each instance, by its containerID. */
+  readonly #startedAt = new Map<string, string>();
+  #startTime: string | undefined;
   #reason: string | undefined;
+  #initState: ContainerState | undefined;
   #deletedAt: number | undefined;
   #instance = 0;
   #event = 0;
 
   constructor(story: Story) {
     this.#story = story;
-    this.#names = names.slice(0, story.fates.length);
+    this.#names = [...names.slice(0, story.fates.length), ...(story.hasBystander ? [bystander] : [])];
   }
 
   get recording(): Recording {
@@ -166,9 +78,12 @@ class Writer {
     this.#action('POST', '/api/v1/namespaces/n/pods', { ...sent, metadata: { name: 'build' } }, 201);
     this.#frame('ADDED');
     this.#after(0.1);
+    this.#startTime = this.#nodeTime();
     for (const name of this.#names)
       this.#set(name, { state: { waiting: { reason: 'ContainerCreating' } }, image: this.#images.get(name) ?? '' });
     this.#frame();
+    this.#init();
+    if (this.#story.hasBystander && !this.#isDirect) this.expected[bystander] = { outcome: 'idle' };
     if (this.#isDirect) return;
     this.#after(0.5);
     for (const name of this.#names) {
@@ -176,6 +91,30 @@ class Writer {
       this.#run(name, this.#placeholder, placeholderImageID, 0);
     }
     this.#phase = 'Running';
+    this.#frame();
+  }
+
+  /** An init container that can be had at the second try, or that fails. */
+  #init(): void {
+    const { init } = this.#story;
+    if (init === 'none') return;
+    const words = 'failed to resolve image: unexpected status from HEAD request: 503 Service Unavailable';
+    for (const state of [
+      { waiting: { reason: 'ErrImagePull', message: words } },
+      { running: { startedAt: this.#nodeTime() } },
+      { terminated: this.#end('containerd://prepare', init === 'failed' ? 2 : 0) },
+    ]) {
+      this.#initState = state;
+      this.#frame();
+      this.#after(20);
+    }
+  }
+
+  neverBegins(): void {
+    for (const name of this.#names) {
+      this.expected[name] = { outcome: 'terminated', exitCode: null, cause: 'initFailed' };
+    }
+    this.#phase = 'Failed';
     this.#frame();
   }
 
@@ -222,12 +161,17 @@ class Writer {
 
   /** The end of the pod takes the step that still runs with it. */
   finish(): void {
-    const running = this.#names.find((name) => this.expected[name]?.outcome === 'running');
+    if (this.#story.hasBystander && this.#isDirect) {
+      this.#starts(this.#names.length - 1, bystander, true);
+      this.expected[bystander] = { outcome: 'running' };
+    }
+    const running = this.#names.filter((name) => this.expected[name]?.outcome === 'running');
     this.#after(2);
     const { end, lastCode } = this.#story;
     const verdict = (cause: string, exitCode: number | null): void => {
-      if (running !== undefined) this.expected[running] = { outcome: 'terminated', exitCode, cause };
+      for (const name of running) this.expected[name] = { outcome: 'terminated', exitCode, cause };
     };
+    const own = lastCode === 0 ? 'unknown' : 'error';
     switch (end) {
       case 'none':
         break;
@@ -243,6 +187,23 @@ class Writer {
         this.#reason = end === 'deadline' ? 'DeadlineExceeded' : 'Evicted';
         this.#stop(lastCode, 'Failed');
         verdict(end === 'deadline' ? 'deadlineExceeded' : 'evicted', lastCode);
+        break;
+      case 'slowEviction':
+        this.#condition('Ready', 'PodFailed', 'False');
+        this.#frame();
+        // Phase and reason come as soon as nothing runs any more.
+        if (this.#story.hasBystander) this.#stop(lastCode, 'Running', running.slice(0, 1));
+        this.#after(10);
+        this.#reason = 'Evicted';
+        this.#stop(lastCode, 'Failed');
+        verdict('evicted', lastCode);
+        break;
+      case 'sandboxKilled':
+        this.#condition('PodReadyToStartContainers', '', 'False', this.#nodeTime());
+        this.#frame();
+        this.#after(1);
+        this.#stop(lastCode);
+        verdict(own, lastCode);
         break;
       case 'taint':
         this.#condition('Ready', '', 'False');
@@ -265,9 +226,12 @@ class Writer {
         this.#delete();
         this.#action('DELETE', '/api/v1/namespaces/n/pods/build', { kind: 'DeleteOptions' }, 200);
         this.#stop(lastCode);
-        if (running !== undefined) this.expected[running] = { outcome: 'canceled' };
+        for (const name of running) this.expected[name] = { outcome: 'canceled' };
     }
     if (end !== 'none' && end !== 'taint') this.#frame('DELETED');
+  }
+
+  close(): void {
     this.#after(5);
     this.lines.push({ t: this.#t, kind: 'note', text: 'the end' });
   }
@@ -303,6 +267,7 @@ class Writer {
   #run(name: string, imageName: string, imageID: string, restartCount: number): void {
     const before = this.#statuses.get(name);
     const containerID = `containerd://${name}-${this.#instance++}`;
+    this.#startedAt.set(containerID, this.#nodeTime());
     const lastState =
       before?.containerID === undefined
         ? {}
@@ -312,7 +277,7 @@ class Writer {
       imageID,
       containerID,
       restartCount,
-      state: { running: { startedAt: this.#time() } },
+      state: { running: { startedAt: this.#nodeTime() } },
       ...lastState,
     });
     this.#tell(name, 'Started', 'Container started');
@@ -376,11 +341,11 @@ class Writer {
     this.#frame();
   }
 
-  /** All that runs is stopped, and the phase follows from the codes. */
-  #stop(code: number, phase?: string): void {
+  /** All that runs is stopped, or some of it, and the phase follows from the codes. */
+  #stop(code: number, phase?: string, only?: readonly string[]): void {
     this.#after(0.5);
     for (const [name, status] of this.#statuses) {
-      if (status.state?.running === undefined) continue;
+      if (status.state?.running === undefined || only?.includes(name) === false) continue;
       const isOwn = status.imageID !== placeholderImageID;
       this.#set(name, {
         ...status,
@@ -395,11 +360,12 @@ class Writer {
 
   #end(containerID: string, exitCode: number): NonNullable<NonNullable<ContainerStatus['state']>['terminated']> {
     const reason = exitCode === 0 ? 'Completed' : 'Error';
-    return { exitCode, reason, containerID, startedAt: this.#time(-1), finishedAt: this.#time() };
+    const startedAt = this.#startedAt.get(containerID) ?? this.#nodeTime(-1);
+    return { exitCode, reason, containerID, startedAt, finishedAt: this.#nodeTime() };
   }
 
-  #condition(type: string, reason: string, status = 'True'): void {
-    this.#conditions.push({ type, status, ...(reason === '' ? {} : { reason }), lastTransitionTime: this.#time() });
+  #condition(type: string, reason: string, status = 'True', lastTransitionTime = this.#time()): void {
+    this.#conditions.push({ type, status, ...(reason === '' ? {} : { reason }), lastTransitionTime });
   }
 
   #set(name: string, status: Omit<ContainerStatus, 'name'>): void {
@@ -412,6 +378,10 @@ class Writer {
 
   #time(shift = 0): string {
     return new Date(epoch + Math.floor(this.#t + shift) * 1000).toISOString().replace('.000Z', 'Z');
+  }
+
+  #nodeTime(shift = 0): string {
+    return this.#time(shift - this.#story.nodeBehind);
   }
 
   #frame(type: 'ADDED' | 'MODIFIED' | 'DELETED' = 'MODIFIED'): void {
@@ -433,7 +403,7 @@ class Writer {
       message,
       type: ['Failed'].includes(reason) ? 'Warning' : 'Normal',
       count: again === undefined ? 1 : 2,
-      lastTimestamp: this.#time(),
+      lastTimestamp: this.#nodeTime(),
     };
     const type = again === undefined ? 'ADDED' : 'MODIFIED';
     this.lines.push({ t: this.#t, kind: 'watch', resource: 'events', type, object });
@@ -465,6 +435,7 @@ class Writer {
       },
       spec: {
         restartPolicy: 'Never',
+        ...(this.#initState === undefined ? {} : { initContainers: [{ name: 'prepare', image: 'init:1' }] }),
         containers: this.#names.map((name) => ({
           name,
           image: this.#images.get(name) ?? '',
@@ -473,8 +444,12 @@ class Writer {
       },
       status: {
         phase: this.#phase,
+        ...(this.#startTime === undefined ? {} : { startTime: this.#startTime }),
         ...(this.#reason === undefined ? {} : { reason: this.#reason }),
         conditions: [...this.#conditions],
+        ...(this.#initState === undefined
+          ? {}
+          : { initContainerStatuses: [{ name: 'prepare', state: this.#initState }] }),
         containerStatuses: [...this.#statuses.values()].sort((left, right) => left.name.localeCompare(right.name)),
       },
     };

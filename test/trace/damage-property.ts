@@ -9,8 +9,9 @@ import { playOf } from '../../src/trace/play.ts';
 import type { Recording, RecordingLine } from '../../src/trace/recording.ts';
 import { type ReplayResult, type ReplayVerdict, replay } from '../../src/trace/replay.ts';
 import { type Damage, damaged, damages, proofsOf } from '../helpers/damage.ts';
-import { historyOf, stories } from '../helpers/history.ts';
+import { historyOf } from '../helpers/history.ts';
 import { watchInvariants } from '../helpers/invariants.ts';
+import { stories } from '../helpers/story.ts';
 import { allTraces } from '../helpers/traces.ts';
 
 interface Case {

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { playOf } from '../../src/trace/play.ts';
 import { replay } from '../../src/trace/replay.ts';
-import { historyOf, stories } from '../helpers/history.ts';
+import { historyOf } from '../helpers/history.ts';
+import { stories } from '../helpers/story.ts';
 import { damageProperty } from './damage-property.ts';
 
 /** fast-check prints seed and path of a failure; `npm run test:property -- --seed S` repeats it. */
