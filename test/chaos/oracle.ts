@@ -13,6 +13,7 @@ import type { Expected, Plan, PlannedStep } from './plan.ts';
 /** One run of one container. */
 export interface Run {
   readonly pod: string;
+  readonly container: string;
   readonly image: string;
   readonly startedAt: number;
   wrote: string;
@@ -20,8 +21,8 @@ export interface Run {
 }
 
 export function note(runs: Map<number, Run>, played: Played): void {
-  const { run: number, pod, image, at } = played;
-  const run = runs.get(number) ?? { pod, image, startedAt: at, wrote: '', end: undefined };
+  const { run: number, pod, container, image, at } = played;
+  const run = runs.get(number) ?? { pod, container, image, startedAt: at, wrote: '', end: undefined };
   runs.set(number, run);
   if (played.what === 'wrote') run.wrote += played.text;
   if (played.what === 'ended') run.end = played;
@@ -38,10 +39,11 @@ export function judge(plan: Plan, report: BuildReport, runs: readonly Run[]): re
   for (const step of report.plan.steps) {
     const seen = report.steps.get(step.name);
     if (seen === undefined) continue;
-    const own = runs.filter(({ pod, image }) => pod === report.podName && image === step.image);
+    const inPod = runs.filter(({ pod }) => pod === report.podName);
+    const own = inPod.filter(({ image }) => image === step.image);
     const complaints = [
       ...judgeRuns(report, seen, own),
-      ...judgeVerdict(plan, report, step, seen, own),
+      ...judgeVerdict(plan, report, step, seen, own, inPod),
       ...judgeLines(plan, report, seen, own),
     ];
     wrong.push(...complaints.map((words) => `${report.plan.id} ${step.name}: ${words}; ${describe(step, seen, own)}`));
@@ -73,13 +75,14 @@ function judgeVerdict(
   step: PlannedStep,
   seen: StepReport,
   own: readonly Run[],
+  inPod: readonly Run[],
 ): string[] {
   const { verdict } = seen;
   if (report.assemblyError !== undefined || report.lost) return [];
   // Its pod ended while nobody looked, and before it was asked for.
   if (!isCalm(plan, report) && seen.error === 'ERR_PODWRIGHT_POD_LOST' && own.length === 0) return [];
   if (verdict === undefined) return [`no verdict (${seen.error ?? 'and no error'})`];
-  const wrong = [...judgeProof(plan, report, step, verdict, own)];
+  const wrong = [...judgeProof(plan, report, step, verdict, own, inPod)];
   const isVague = mayBeTakenForPull(plan, verdict, own) || (verdict.outcome === 'canceled' && isSilent(plan));
   const mustFit = isCalm(plan, report) && !isVague;
   if (mustFit && !fits(verdict, expectedOf(plan, step))) wrong.push('not what its script says');
@@ -93,13 +96,15 @@ function judgeProof(
   step: PlannedStep,
   verdict: SettledOutcome,
   own: readonly Run[],
+  inPod: readonly Run[],
 ): string[] {
   const { harms } = plan;
   const end = own.at(-1)?.end;
   switch (verdict.outcome) {
     case 'terminated': {
       const { exitCode, cause } = verdict;
-      if (isSuccess(verdict) && !isProven(end) && !mayBeStoppedUnseen(plan, end)) return ['a false success'];
+      if (isSuccess(verdict) && !isProven(end) && !mayBeStoppedUnseen(plan, report, end, inPod))
+        return ['a false success'];
       if (cause === 'completed' && !isSuccess(verdict)) return ['completed without success'];
       if (cause === 'startError') return step.life.startError === undefined ? ['a false start error'] : [];
       const ownCode = step.life.startError === undefined ? end?.exitCode : 128;
@@ -143,11 +148,17 @@ function isSilent({ faults }: Plan): boolean {
 }
 
 /**
- * A sandbox that somebody kills takes its containers along politely, and one that then ends with 0 shows as one that
- * ended by itself: Kubernetes tells them apart nowhere, and calls the pod Succeeded.
+ * A sandbox that somebody kills takes its containers along politely, and one that then ends with 0 within the second
+ * shows as the last of a pod that ended by itself. Another one that still waited for its step tells them apart, where
+ * the clock of the node goes on evenly.
  */
-function mayBeStoppedUnseen({ faults }: Plan, end: Run['end']): boolean {
-  return end?.by === 'request' && faults.some(({ fault }) => fault.kind === 'killSandboxes');
+function mayBeStoppedUnseen({ faults }: Plan, { plan }: BuildReport, end: Run['end'], inPod: readonly Run[]): boolean {
+  const has = (kind: string): boolean => faults.some(({ fault }) => fault.kind === kind);
+  if (end?.by !== 'request' || !has('killSandboxes')) return false;
+  const stepImages = plan.steps.map(({ image }) => image);
+  const isWaiting = (run: Run): boolean =>
+    run.container !== end.container && !stepImages.includes(run.image) && (run.end?.at ?? end.at) >= end.at;
+  return plan.atOnce || has('skewNodeClock') || !inPod.some(isWaiting);
 }
 
 function isProven(end: Run['end']): boolean {
