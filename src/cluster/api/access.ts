@@ -93,11 +93,7 @@ export class Access {
 
   /** The 403 for what `allows` refused. */
   refusal(user: User, info: RequestInfo): StatusError {
-    const { verb, group, resource, subresource, namespace, name = '' } = info;
-    const full = subresource === '' ? resource : `${resource}/${subresource}`;
-    const where = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`;
-    const text = `User "${user.name}" cannot ${verb} resource "${full}" in API group "${group}" ${where}`;
-    return forbidden({ group, resource }, name, text);
+    return mayNot(user, info);
   }
 
   /** What the user may do in the namespace, as rules of a Role. */
@@ -136,6 +132,14 @@ function covers(rule: Rule, { verb, group, resource, subresource, name }: Access
   if (!has(rule.verbs, verb) || !has(rule.apiGroups, group) || !has(rule.resources, full)) return false;
   const names = rule.resourceNames ?? [];
   return names.length === 0 || (name !== undefined && names.includes(name));
+}
+
+export function mayNot(user: User, info: RequestInfo): StatusError {
+  const { verb, group, resource, subresource, namespace, name = '' } = info;
+  const full = subresource === '' ? resource : `${resource}/${subresource}`;
+  const where = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`;
+  const text = `User "${user.name}" cannot ${verb} resource "${full}" in API group "${group}" ${where}`;
+  return forbidden({ group, resource }, name, text);
 }
 
 function bearerToken(authorization: string | undefined): string | undefined {

@@ -1,10 +1,22 @@
 /** Stands in front of the API server and lets requests, watches and logs go wrong as the rules say. */
 import { type Clock, sleep } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
+import { administrator, mayNot } from '../api/access.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { requestInfo } from '../api/request-info.ts';
 import { findDefinition } from '../api/resources.ts';
-import { failure, StatusError } from '../api/status.ts';
+import {
+  conflict,
+  expired,
+  failure,
+  internalError,
+  modifiedMeanwhile,
+  noSuchPath,
+  notFound,
+  type Status,
+  StatusError,
+  unauthorized,
+} from '../api/status.ts';
 import type { Random } from '../random.ts';
 import type { RevisionStore } from '../store/revisions.ts';
 import { type ApiRequest, type ApiResponse, ConnectionLost, type Transport } from '../transport.ts';
@@ -72,7 +84,7 @@ export class FaultInjector {
         await sleep(clock, random.duration(fault.ms), request.signal);
         return this.#inner(request);
       case 'refuse':
-        return refusal(fault.code, fault.retryAfterSeconds);
+        return refusal(fault.code, fault.retryAfterSeconds, info);
       case 'throttle':
         return throttled(fault.retryAfterSeconds ?? 1);
       case 'resetBefore':
@@ -166,29 +178,43 @@ function matches(match: FaultMatch = {}, { method, headers }: ApiRequest, info: 
   return wanted.every(([value, found]) => value === undefined || value === found);
 }
 
-const reasons: Readonly<Record<number, readonly [reason: string, message: string]>> = {
-  401: ['Unauthorized', 'Unauthorized'],
-  403: ['Forbidden', 'forbidden: by a fault of the embedded cluster'],
-  409: [
-    'Conflict',
-    'Operation cannot be fulfilled: the object has been modified; please apply your changes to the latest version and try again',
-  ],
-  410: ['Expired', 'The resourceVersion for the provided list is too old.'],
-  429: ['TooManyRequests', 'storage is (re)initializing'],
-  500: ['InternalError', 'Internal error occurred: by a fault of the embedded cluster'],
-  503: ['ServiceUnavailable', 'apiserver is shutting down'],
-  504: ['Timeout', 'Timeout: request did not complete within requested timeout - context deadline exceeded'],
-};
+/** As the API server refuses with this code, where it has one way to. */
+function statusOf(code: number, info: RequestInfo): Status {
+  const { group, resource, name = '' } = info;
+  switch (code) {
+    case 401:
+      return unauthorized().status;
+    case 403:
+      return mayNot(administrator, info).status;
+    case 404:
+      return (name === '' ? noSuchPath() : notFound({ group, resource }, name)).status;
+    case 409:
+      return conflict({ group, resource }, name, modifiedMeanwhile).status;
+    case 410:
+      return expired('The resourceVersion for the provided list is too old.').status;
+    case 429:
+      return failure(429, 'TooManyRequests', 'storage is (re)initializing', {}).status;
+    case 500:
+      return internalError('by a fault of the embedded cluster').status;
+    case 503:
+      return failure(503, 'ServiceUnavailable', 'apiserver is shutting down', {}).status;
+    case 504:
+      return failure(504, 'Timeout', timedOut, {}).status;
+    default:
+      return failure(code, 'Unknown', `status ${code}`, {}).status;
+  }
+}
 
-function refusal(code: number, retryAfterSeconds: number | undefined): ApiResponse {
-  const [reason, message] = reasons[code] ?? ['Unknown', `status ${code}`];
-  const { status, headers } = failure(code, reason, message, {
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  });
-  const error = new StatusError(status, headers);
+const timedOut = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
+
+function refusal(code: number, retryAfterSeconds: number | undefined, info: RequestInfo): ApiResponse {
+  const plain = statusOf(code, info);
+  const status =
+    retryAfterSeconds === undefined ? plain : { ...plain, details: { ...plain.details, retryAfterSeconds } };
+  const { headers } = new StatusError(status);
   return {
     status: code,
-    headers: { 'content-type': 'application/json', ...error.headers },
+    headers: { 'content-type': 'application/json', ...headers },
     body: `${JSON.stringify(status)}\n`,
   };
 }

@@ -1,7 +1,7 @@
 /** Each fault does what it says, to those it is meant for, as often as it should. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Fault, type FaultRule, parseFaultRules } from '../../../src/cluster/index.ts';
-import { type Anything, aPod, send, stream, watch } from '../memory-client.ts';
+import { type Anything, aPod, merge, send, stream, watch } from '../memory-client.ts';
 import { allRun, containerOf, events, pods, type Stand, startStand, stopStands } from '../stand.ts';
 
 afterEach(stopStands);
@@ -23,6 +23,34 @@ describe('of requests', () => {
     expect(refused.headers['retry-after']).toBe('7');
     expect((await send(cluster, 'GET', pods, undefined, asVictim)).status).toBe(200);
     expect(cluster.faults.rules).toEqual([]);
+  });
+
+  test.each([
+    [401, 'Unauthorized', 'Unauthorized'],
+    [
+      403,
+      'Forbidden',
+      'pods "a" is forbidden: User "podwright-admin" cannot patch resource "pods" in API group "" in the namespace "default"',
+    ],
+    [404, 'NotFound', 'pods "a" not found'],
+    [
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on pods "a": the object has been modified; please apply your changes to the latest version and try again',
+    ],
+    [410, 'Expired', 'The resourceVersion for the provided list is too old.'],
+    [429, 'TooManyRequests', 'storage is (re)initializing'],
+    [500, 'InternalError', 'Internal error occurred: by a fault of the embedded cluster'],
+    [503, 'ServiceUnavailable', 'apiserver is shutting down'],
+    [504, 'Timeout', 'Timeout: request did not complete within requested timeout - context deadline exceeded'],
+  ])('a refusal with %i is worded as the real one', async (code, reason, message) => {
+    const { cluster } = await startStand();
+    cluster.faults.add(forVictim({ kind: 'refuse', code, retryAfterSeconds: 2 }));
+    const refused = await send(cluster, 'PATCH', `${pods}/a`, {}, { ...merge, ...asVictim });
+    expect(refused.status).toBe(code);
+    expect(refused.body).toMatchObject({ kind: 'Status', status: 'Failure', code, reason, message });
+    expect(refused.body.details.retryAfterSeconds).toBe(2);
+    expect(refused.headers['retry-after']).toBe('2');
   });
 
   test('throttling is plain text with Retry-After', async () => {
