@@ -151,8 +151,8 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'a failing init container is not looked at',
     file: judge,
-    find: '  if (isHeldUp) return { container: known, messages };',
-    replace: '',
+    find: ' = judgeInit(look, container.heldUpBy,',
+    replace: ' = judgeInit({ ...look, pod: { metadata: look.pod.metadata } }, container.heldUpBy,',
   },
   {
     name: 'the placeholder’s own failed pull is the step’s',
