@@ -44,7 +44,9 @@ export async function opener(flags: Pick<ClusterFlags, 'kubeconfig' | 'context'>
   return (target, command, streams, signal) =>
     new Promise((resolve, reject) => {
       const said = new Tail(keptErrorBytes);
+      let isSettled = false;
       const settle = (error?: unknown): void => {
+        isSettled = true;
         signal.removeEventListener('abort', onAbort);
         socket?.close();
         if (error === undefined) resolve();
@@ -72,6 +74,7 @@ export async function opener(flags: Pick<ClusterFlags, 'kubeconfig' | 'context'>
         )
         .then((opened) => {
           socket = opened;
+          if (isSettled) return opened.close();
           opened.onclose = () => settle(failure(target, command, 'the connection ended', said.text()));
           opened.onerror = (event: { readonly message: string }) =>
             settle(failure(target, command, event.message, said.text()));

@@ -47,9 +47,14 @@ export async function openWorkspace(pipeline: CompiledPipeline, options: Workspa
   const folder = await mkdtemp(join(tmpdir(), 'podwright-workspace-'));
   const archive = join(folder, 'sources.tar.gz');
   if (flags.workspace !== undefined) {
-    const count = await packFolder(resolve(cwd, flags.workspace), archive);
-    const { size } = await stat(archive);
-    say(`${flags.workspace}: ${count} files, ${Math.ceil(size / 1024)} KiB`);
+    try {
+      const count = await packFolder(resolve(cwd, flags.workspace), archive);
+      const { size } = await stat(archive);
+      say(`${flags.workspace}: ${count} files, ${Math.ceil(size / 1024)} KiB`);
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
   }
   const state = { flags, folder, archive: flags.workspace === undefined ? undefined : archive, cwd, say };
   return isEmbedded ? new SharedDisk(pipeline, withArtifacts, state) : new ThroughExec(pipeline, state);
@@ -105,6 +110,7 @@ class ThroughExec implements Workspace {
 
   async #prepare(runtime: Runtime, build: Build, signal: AbortSignal): Promise<void> {
     const outcome = await runtime.runContainer(build, helperName);
+    signal.throwIfAborted();
     if (outcome.outcome !== 'running') throw notStarted(this.#state.flags.workspaceImage, outcome.outcome);
     const { archive } = this.#state;
     if (archive === undefined) return;
@@ -117,10 +123,13 @@ class ThroughExec implements Workspace {
   async #collect(runtime: Runtime, build: Build, step: PlannedStep): Promise<void> {
     const packed = join(this.#state.folder, `artifacts-${step.number}.tar`);
     const output = createWriteStream(packed);
+    // Listened to from the start: a disk that is full ends the collecting, not the process.
+    const written = finished(output);
+    written.catch(() => undefined);
     try {
       await this.#run(runtime, build, packScript(step.artifacts), { output }, AbortSignal.timeout(collectMs));
       output.end();
-      await finished(output);
+      await written;
       await deliver(this.#state, step, packed);
     } catch (error) {
       tellLost(this.#state, step, error);
@@ -166,9 +175,14 @@ class SharedDisk implements Workspace {
 
   hooks(runtime: Runtime): Pick<ExecuteOptions, 'prepare' | 'collect'> {
     return {
-      prepare: async (build) => {
-        if (this.#state.archive !== undefined)
+      prepare: async (build, signal) => {
+        if (this.#state.archive === undefined) return;
+        try {
           await runToEnd(runtime, build, helperName, this.#state.flags.workspaceImage);
+        } finally {
+          // Whatever it ended with then was the cancel's doing.
+          signal.throwIfAborted();
+        }
       },
       collect: async (build, step) => {
         try {

@@ -153,7 +153,9 @@ class BuildRun {
       stopListening();
       await stream.stop();
     }
-    const isFault = caught !== null && !isPodwrightError(caught);
+    const { signal } = this.#cancel;
+    const isCancel = signal.aborted && caught === signal.reason;
+    const isFault = caught !== null && !isPodwrightError(caught) && !isCancel;
     const error = isPodwrightError(caught) ? caught : null;
     const outcome = isFault ? 'error' : this.#outcome(steps, error);
     this.#options.runtime.concludeBuild(build, outcome === 'error' ? 'errored' : outcome);

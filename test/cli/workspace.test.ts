@@ -1,6 +1,6 @@
 // A local folder comes into the workspace of a build, and artifacts come back.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { packFolder, sourceFiles, unpackInto } from '../../src/cli/archive.ts';
@@ -92,8 +92,9 @@ steps:
   });
 
   test('a folder that is not there ends with 2', async () => {
-    const { code, err } = await podwright(['run', file, '--workspace', '/no/such']);
+    const { code, err } = await podwright(['run', file, '--workspace', '/no/such'], { env: { TMPDIR: plain.path } });
     expect(code).toBe(2);
     expect(err).toContain('/no/such');
+    expect(readdirSync(plain.path).filter((name) => name.startsWith('podwright-workspace'))).toEqual([]);
   });
 });

@@ -286,6 +286,18 @@ describe('a cancel', () => {
     expect(runtime.calls.slice(-3)).toEqual(['cancel caller', 'conclude canceled', 'remove b1']);
   });
 
+  test('while the sources are brought in is no fault of who brings them', async () => {
+    const abort = new AbortController();
+    const prepare = (_: unknown, signal: AbortSignal): Promise<void> =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+        abort.abort();
+      });
+    const { result, runtime } = await run(steps('a'), {}, { signal: abort.signal, prepare });
+    expect(result).toMatchObject({ outcome: 'canceled', error: null });
+    expect(runtime.started).toEqual([]);
+  });
+
   test('before the start still removes what there may be', async () => {
     const { result, runtime } = await run(steps('a'), {}, { signal: AbortSignal.abort() });
     expect(result.outcome).toBe('canceled');
