@@ -2,12 +2,12 @@
  * From a recording to what a runtime would have lived through: its own deeds, the frames of both watches, in order.
  *
  * An action takes effect when it is sent, not when its answer was written down: the frame that first shows its effect
- * comes after it. Without any action in the recording, the first frame with another image in a container's spec is the
+ * comes after it. One whose answer was lost was done where a frame shows its effect. Without any action in the recording, the first frame with another image in a container's spec is the
  * moment at which its step was asked for.
  */
 import { isSameImage } from '../image/reference.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
-import { isDone, type RecordedPod, recordedPods } from './recorded-pod.ts';
+import { isAnswerLost, isDone, type RecordedPod, recordedPods, type Sighting } from './recorded-pod.ts';
 import type { FrameType, PlaceholderImage, RecordedAction, Recording, RecordingLine } from './recording.ts';
 
 /** One thing that happens to the runtime. `at` in milliseconds since the recording began. */
@@ -120,12 +120,14 @@ function deedsOf(lines: readonly RecordingLine[], pods: readonly RecordedPod[]):
   if (!lines.some(({ kind }) => kind === 'action')) return pods.flatMap(seenChanges);
   const images = new Map<string, string | undefined>();
   return lines.flatMap((line, index): readonly Deed[] => {
-    if (line.kind !== 'action' || !isDone(line.action)) return [];
+    if (line.kind !== 'action' || !(isDone(line.action) || isAnswerLost(line.action))) return [];
     const name = podNameOf(line.action.path);
     const pod = pods.findLast((candidate) => candidate.name === name && candidate.index <= index);
     if (pod === undefined) return [];
-    if (line.action.method === 'DELETE')
+    if (line.action.method === 'DELETE') {
+      if (isAnswerLost(line.action) && !pod.sightings.some(showsDeletion)) return [];
       return [{ index: deletionIndex(lines, pod, index), kind: 'cancel', uid: pod.uid }];
+    }
     return line.action.method === 'PATCH' ? requestsOf(line.action, pod, index, images) : [];
   });
 }
@@ -156,9 +158,9 @@ function requestsOf(
   return patchedImages(action, pod.object).flatMap(({ container, image }): readonly Deed[] => {
     const key = `${pod.uid}/${container}`;
     const before = images.has(key) ? images.get(key) : imageOf(pod.object, container);
-    if (before === image) return [];
-    images.set(key, image);
     const shown = pod.sightings.find((sighting) => imageOf(sighting.pod, container) === image);
+    if (before === image || (isAnswerLost(action) && shown === undefined)) return [];
+    images.set(key, image);
     return [{ index: Math.min(index, shown?.index ?? index), kind: 'request', uid: pod.uid, container, image }];
   });
 }
@@ -169,9 +171,7 @@ const answerDelaySeconds = 2;
 /** Where the deletion shows first, unless another deed on the pod explains that. */
 function deletionIndex(lines: readonly RecordingLine[], pod: RecordedPod, index: number): number {
   const sentAt = lines[index]?.t ?? 0;
-  const shown = pod.sightings.find(
-    (sighting) => sighting.isGone || sighting.pod.metadata.deletionTimestamp !== undefined,
-  );
+  const shown = pod.sightings.find(showsDeletion);
   if (shown === undefined || shown.index > index || (lines[shown.index]?.t ?? 0) < sentAt - answerDelaySeconds)
     return index;
   const isExplained = lines
@@ -184,6 +184,10 @@ function deletionIndex(lines: readonly RecordingLine[], pod: RecordedPod, index:
         line.action.path.includes(`/pods/${pod.name}`),
     );
   return isExplained ? index : shown.index;
+}
+
+function showsDeletion({ isGone, pod }: Sighting): boolean {
+  return isGone || pod.metadata.deletionTimestamp !== undefined;
 }
 
 function patchedImages(

@@ -128,3 +128,8 @@ function hasRun(pod: Pod): boolean {
 export function isDone({ status }: RecordedAction): boolean {
   return status !== null && status >= 200 && status < 300;
 }
+
+/** Whether it was done, only its effect can tell. */
+export function isAnswerLost({ status }: RecordedAction): boolean {
+  return status === null;
+}

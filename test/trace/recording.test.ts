@@ -147,22 +147,45 @@ describe('a recording without any request', () => {
   });
 });
 
+const act = (t: number, method: string, sent: unknown, status: number | null): object => ({
+  t,
+  kind: 'action',
+  data: { what: '', method, path: `/api/v1/namespaces/n/pods${method === 'POST' ? '' : '/p'}`, body: sent, status },
+});
+
+describe('a request whose answer was lost', () => {
+  const body = { metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'pause:1' }] } };
+  const waits = frame(1, 1, 'pause:1', ran('pause:1', 'P', { running: {} }), {}, 'ADDED');
+  const asks = act(2, 'PATCH', { spec: { containers: [{ name: 'a', image: 'step:1' }] } }, null);
+  const outcome = (...lines: readonly object[]): unknown =>
+    replay(playOf(parseRecording(text(meta, act(1, 'POST', body, 201), waits, asks, ...lines), 'rec'))).pods[0]
+      ?.containers[0]?.outcome;
+  const runs = frame(3, 2, 'step:1', ran('step:1', 'C', { running: {} }, 1));
+  const deleted = { deletionTimestamp: '2026-11-30T20:00:00Z' };
+
+  test('was done where a frame shows it', () => {
+    expect(outcome(runs)).toBe('running');
+    const ends = frame(5, 3, 'step:1', ran('step:1', 'C', { running: {} }, 1), deleted);
+    expect(outcome(runs, act(4, 'DELETE', {}, null), ends)).toBe('canceled');
+  });
+
+  test('was not where none does', () => {
+    expect(outcome(frame(3, 2, 'pause:1', ran('pause:1', 'P', { running: {} })))).toBe('idle');
+    expect(outcome(runs, act(4, 'DELETE', {}, null))).toBe('running');
+  });
+});
+
 test('a JSON patch asks for a step as a strategic one does, and only what was answered well', () => {
   const body = { metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'pause:1' }] } };
-  const act = (t: number, method: string, path: string, sent: unknown, status: number): object => ({
-    t,
-    kind: 'action',
-    data: { what: '', method, path, body: sent, status },
-  });
   const patch = (image: string): object => ({ op: 'replace', path: '/spec/containers/0/image', value: image });
   const lines = [
     meta,
-    act(1, 'POST', '/api/v1/namespaces/n/pods', body, 201),
+    act(1, 'POST', body, 201),
     frame(1, 1, 'pause:1', ran('pause:1', 'P', { running: {} }), {}, 'ADDED'),
-    act(2, 'PATCH', '/api/v1/namespaces/n/pods/p', [patch('refused:1')], 422),
-    act(2, 'PATCH', '/api/v1/namespaces/n/pods/p', [patch('pause:1')], 200),
+    act(2, 'PATCH', [patch('refused:1')], 422),
+    act(2, 'PATCH', [patch('pause:1')], 200),
   ];
-  const asked = [...lines, act(3, 'PATCH', '/api/v1/namespaces/n/pods/p', [patch('step:1')], 200)];
+  const asked = [...lines, act(3, 'PATCH', [patch('step:1')], 200)];
   expect(replay(playOf(parseRecording(text(...lines), 'rec'))).pods).toMatchObject([
     { containers: [{ outcome: 'idle' }] },
   ]);
