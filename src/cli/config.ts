@@ -14,7 +14,7 @@ import { PodwrightError } from '../errors.ts';
 import { nearest } from '../executor/problems.ts';
 import type { Terminal } from './terminal.ts';
 
-export const configNames = ['podwright.config.yaml', 'podwright.config.yml', 'podwright.config.json'] as const;
+const configNames = ['podwright.config.yaml', 'podwright.config.yml', 'podwright.config.json'] as const;
 const variablePrefix = 'PODWRIGHT_';
 
 /** Reads settings before a command acts. */

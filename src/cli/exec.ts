@@ -2,6 +2,7 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { PodwrightError } from '../errors.ts';
 import type { ClusterFlags } from './cluster-flags.ts';
+import { stockConfig } from './stock-config.ts';
 
 export interface ExecTarget {
   readonly namespace: string;
@@ -29,18 +30,8 @@ const keptErrorBytes = 4_096;
  * `ERR_PODWRIGHT_API` with what the command or the server said; an abort ends it with the signal's reason.
  */
 export async function opener(flags: Pick<ClusterFlags, 'kubeconfig' | 'context'>): Promise<Exec> {
-  const { KubeConfig, Exec: Api } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  try {
-    if (flags.kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(flags.kubeconfig);
-    if (flags.context !== undefined) config.setCurrentContext(flags.context);
-  } catch (cause) {
-    throw new PodwrightError('ERR_PODWRIGHT_CONFIG', 'The kubeconfig cannot be used to run commands in pods', {
-      cause,
-    });
-  }
-  const api = new Api(config);
+  const { Exec: Api } = await import('@kubernetes/client-node');
+  const api = new Api(await stockConfig(flags, 'run commands in pods'));
   return (target, command, streams, signal) =>
     new Promise((resolve, reject) => {
       const said = new Tail(keptErrorBytes);

@@ -33,7 +33,7 @@ export interface PipelineFlags {
 }
 
 /** What clones where the format would. */
-export const defaultCloneImage = 'docker.io/target/vela-git-slim:v0.12.0';
+const defaultCloneImage = 'docker.io/target/vela-git-slim:v0.12.0';
 
 export function addPipelineOptions(command: Command): Command {
   return command

@@ -4,8 +4,8 @@
  * It listens on the loopback alone. A connection that the cluster cannot make is closed, and told; the forward stays.
  */
 import { createServer, type Socket } from 'node:net';
-import { PodwrightError } from '../errors.ts';
 import type { ClusterFlags } from './cluster-flags.ts';
+import { stockConfig } from './stock-config.ts';
 
 export interface ForwardTarget {
   readonly namespace: string;
@@ -23,16 +23,8 @@ export type OpenForward = (target: ForwardTarget, onFailure: (reason: string) =>
 
 /** Needs the right to create `pods/portforward`. Throws `ERR_PODWRIGHT_CONFIG` for a kubeconfig that cannot be used. */
 export async function forwarder(flags: Pick<ClusterFlags, 'kubeconfig' | 'context'>): Promise<OpenForward> {
-  const { KubeConfig, PortForward } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  try {
-    if (flags.kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(flags.kubeconfig);
-    if (flags.context !== undefined) config.setCurrentContext(flags.context);
-  } catch (cause) {
-    throw new PodwrightError('ERR_PODWRIGHT_CONFIG', 'The kubeconfig cannot be used to forward ports', { cause });
-  }
-  const api = new PortForward(config);
+  const { PortForward } = await import('@kubernetes/client-node');
+  const api = new PortForward(await stockConfig(flags, 'forward ports'));
   return (target, onFailure) =>
     listen(target.port, (socket) => {
       api

@@ -46,7 +46,7 @@ export interface PipelineDocument {
 /** Bytes of a file, in UTF-8. */
 export const fileLimit = 1024 * 1024;
 /** Values after the expansion of aliases. */
-export const nodeLimit = 100_000;
+const nodeLimit = 100_000;
 
 /** The document, or what keeps it from being one. */
 export function readDocument(text: string, file: string): PipelineDocument | readonly Problem[] {

@@ -48,7 +48,7 @@ export function toneOfBuild(build: BuildState): Tone {
   }
 }
 
-export function isGood(outcome: Outcome | null): boolean {
+function isGood(outcome: Outcome | null): boolean {
   return outcome !== null && isSuccess(outcome);
 }
 

@@ -116,7 +116,7 @@ function onDrop(take: (files: FileList | null | undefined) => void): () => void 
   };
 }
 
-export function toggleHelp(store: Store): void {
+function toggleHelp(store: Store): void {
   store.isHelpOpen = !store.isHelpOpen;
   store.draw();
 }

@@ -142,7 +142,7 @@ function Row({ container, top, width, isSelected, bars, x, onSelect }: RowProps)
 }
 
 /** The phases of a container's life as far as they have come at `now`. */
-export function barsOf(container: ContainerState, now: number): readonly Bar[] {
+function barsOf(container: ContainerState, now: number): readonly Bar[] {
   const { history, requestedAt } = container;
   return history.flatMap(({ state, at }, index): readonly Bar[] => {
     const to = history[index + 1]?.at ?? now;
