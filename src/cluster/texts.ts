@@ -2,11 +2,15 @@
  * Every text that the scheduler and the kubelet write, as measured on real clusters (kubernetes.md §1 and the
  * recordings). Nothing else in the cluster spells out what Kubernetes says.
  */
+import type { ExecResult, NetworkRequest } from './backend/backend.ts';
 import type { Profile } from './profile.ts';
+import type { Handler } from './types.ts';
 
-interface CommandFailure {
-  readonly exitCode: number;
-  readonly output: string;
+const networkAddress = ({ host = '127.0.0.1', port }: NetworkRequest): string => `${host}:${port}`;
+
+export function networkTarget(request: NetworkRequest): string {
+  const { scheme = 'HTTP', path = '/' } = request;
+  return `${scheme.toLowerCase()}://${networkAddress(request)}${path.startsWith('/') ? path : `/${path}`}`;
 }
 
 /** Longer outputs are cut in Events. */
@@ -62,11 +66,23 @@ export const texts = {
   postStartFailed: 'PostStartHook failed',
   postStartKill: 'FailedPostStartHook',
   preStopFailed: 'PreStopHook failed',
-  hookFailed(command: readonly string[], container: string, pod: string, failure: CommandFailure): string {
-    const what = `Exec lifecycle hook (${goList(command)}) for Container ${quoted(container)} in Pod ${quoted(pod)}`;
+  hookFailed({ exec, httpGet }: Handler, container: string, pod: string, failure: ExecResult): string {
+    const { command = [] } = exec ?? {};
+    const [kind, what] = exec === undefined ? ['HTTP', httpGet?.path ?? '/'] : ['Exec', goList(command)];
+    const where = `${kind} lifecycle hook (${what}) for Container ${quoted(container)} in Pod ${quoted(pod)}`;
+    if (exec === undefined) return `${where} failed - error: ${failure.output}, message: ""`;
     const why = `command '${command.join(' ')}' exited with ${failure.exitCode}: ${failure.output}`;
-    return `${what} failed - error: ${why}, message: ${quoted(failure.output)}`;
+    return `${where} failed - error: ${why}, message: ${quoted(failure.output)}`;
   },
+  networkRefused(request: NetworkRequest): string {
+    const dial = `dial tcp ${networkAddress(request)}: connect: connection refused`;
+    return request.kind === 'tcpSocket' ? dial : `Get ${quoted(networkTarget(request))}: ${dial}`;
+  },
+  networkTimedOut: (request: NetworkRequest): string =>
+    request.kind === 'tcpSocket'
+      ? `dial tcp ${networkAddress(request)}: i/o timeout`
+      : `Get ${quoted(networkTarget(request))}: context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+  httpProbeFailed: (status: number): string => `HTTP probe failed with statuscode: ${status}`,
   probeFailed: (kind: string, output: string): string =>
     `${kind.charAt(0).toUpperCase()}${kind.slice(1)} probe failed: ${output.slice(0, probeOutputMax)}`,
   commandTimedOut: (command: readonly string[]): string => `command ${quoted(command.join(' '))} timed out`,

@@ -54,6 +54,7 @@ export interface Container {
   command?: string[];
   args?: string[];
   workingDir?: string;
+  ports?: { name?: string; containerPort: number }[];
   env?: EnvVar[];
   envFrom?: { prefix?: string; secretRef?: NamedReference; configMapRef?: NamedReference }[];
   imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never';
@@ -70,18 +71,24 @@ export interface Container {
   readinessProbe?: Probe;
 }
 
-/** Those that need a network to the pod are refused on create. */
-export interface LifecycleHandler {
+export interface Handler {
   exec?: { command?: string[] };
-  sleep?: { seconds: number };
-  httpGet?: object;
-  tcpSocket?: object;
+  httpGet?: {
+    port: number | string;
+    host?: string;
+    path?: string;
+    scheme?: string;
+    httpHeaders?: { name: string; value: string }[];
+  };
+  tcpSocket?: { port: number | string; host?: string };
 }
 
-export interface Probe {
-  exec?: { command?: string[] };
-  httpGet?: object;
-  tcpSocket?: object;
+export interface LifecycleHandler extends Handler {
+  sleep?: { seconds: number };
+}
+
+export interface Probe extends Handler {
+  /** Refused on create. */
   grpc?: object;
   initialDelaySeconds?: number;
   timeoutSeconds?: number;

@@ -45,11 +45,24 @@ export interface RunningContainer {
   kill(): void;
   /** Runs a command in it, beside what it does. Resolves when that has ended, be it by the signal or with the container. */
   exec(command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
+  /** Asks it over its network, as a probe does. */
+  connect(request: NetworkRequest, signal: AbortSignal): Promise<ExecResult>;
+}
+
+export interface NetworkRequest {
+  readonly kind: 'tcpSocket' | 'httpGet';
+  /** Default: the pod's. */
+  readonly host?: string;
+  readonly port: number;
+  readonly path?: string;
+  readonly scheme?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface ExecResult {
+  /** 0 is success. */
   readonly exitCode: number;
-  /** Both streams. */
+  /** Both streams, or what went wrong. */
   readonly output: string;
 }
 

@@ -13,11 +13,13 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { kill } from 'node:process';
 import type { Clock } from '../../clock.ts';
+import { texts } from '../texts.ts';
 import type { PodObject } from '../types.ts';
 import {
   type Backend,
   type ExecResult,
   type ImageRecord,
+  type NetworkRequest,
   type PullOutcome,
   type RunningContainer,
   StartFailure,
@@ -25,6 +27,7 @@ import {
 } from './backend.ts';
 import { execFailed, execProcess, notFoundCode } from './exec.ts';
 import { LineSplitter } from './line-splitter.ts';
+import { connectTo } from './network.ts';
 import { type PlaceholderImage, placeholderCode } from './placeholders.ts';
 import { prepareScratch, type Scratch } from './scratch.ts';
 
@@ -140,6 +143,7 @@ function waitingContainer({ exited }: StartRequest, exitCode: number): RunningCo
     // There is nothing in it but what waits.
     exec: ([file = '']) =>
       Promise.resolve({ exitCode: notFoundCode, output: execFailed(file, 'executable file not found in $PATH') }),
+    connect: (request) => Promise.resolve({ exitCode: 1, output: texts.networkRefused(request) }),
   };
 }
 
@@ -191,6 +195,10 @@ class Child implements RunningContainer {
     const { workingDirectory, inside } = this.#scratch;
     const request = { command: command.map(inside), workingDirectory, environment: this.#environment };
     return execProcess(request, AbortSignal.any([signal, this.#gone.signal]));
+  }
+
+  connect(request: NetworkRequest, signal: AbortSignal): Promise<ExecResult> {
+    return connectTo(request, AbortSignal.any([signal, this.#gone.signal]));
   }
 
   /** Resolves when the container has ended, also when it never started. */

@@ -36,7 +36,10 @@ export interface LifeMatch {
   readonly container?: string;
   /** The last word of the container's command and args, e.g. the script given to a shell. */
   readonly command?: string;
-  /** A command that hooks and probes run in the container, not what the container itself runs. */
+  /**
+   * What hooks and probes ask of the container, not what it runs itself. `command` is then the last word of theirs, or
+   * `tcpSocket:PORT`, `httpGet:PORT/PATH`. Without a life of their own they succeed, but for those to a placeholder.
+   */
   readonly exec?: boolean;
 }
 

@@ -2,10 +2,12 @@
 import { type Clock, sleep, type Timer } from '../../clock.ts';
 import { splitReference } from '../image-name.ts';
 import type { Random } from '../random.ts';
+import { texts } from '../texts.ts';
 import {
   type Backend,
   type ExecResult,
   type ImageRecord,
+  type NetworkRequest,
   type Overfilled,
   type PullOutcome,
   type RunningContainer,
@@ -83,12 +85,15 @@ export class ScriptedBackend implements Backend {
     const life = this.#inTurn(this.#life(request), request);
     if (life.startError !== undefined) throw new StartFailure(life.startError);
     this.#runs += 1;
-    const execLife = (command: readonly string[]): LifeScript =>
-      this.#inTurn(this.#matched(request, command, true) ?? {}, request);
+    const execLife = (command: readonly string[]): LifeScript | undefined => {
+      const found = this.#matched(request, command, true);
+      return found && this.#inTurn(found, request);
+    };
     const playing = new Playing({
       request,
       life,
       execLife,
+      isPlaceholder: this.#placeholder(request.image) !== undefined,
       run: this.#runs,
       options: this.#options,
       onEnd: () => this.#playing.delete(playing),
@@ -158,7 +163,8 @@ export class ScriptedBackend implements Backend {
 interface PlayingOptions {
   readonly request: StartRequest;
   readonly life: LifeScript;
-  readonly execLife: (command: readonly string[]) => LifeScript;
+  readonly execLife: (command: readonly string[]) => LifeScript | undefined;
+  readonly isPlaceholder: boolean;
   readonly run: number;
   readonly options: ScriptedBackendOptions;
   readonly onEnd: () => void;
@@ -168,6 +174,7 @@ class Playing implements RunningContainer {
   readonly #request: StartRequest;
   readonly #life: LifeScript;
   readonly #execLife: PlayingOptions['execLife'];
+  readonly #isPlaceholder: boolean;
   readonly #run: number;
   readonly #options: ScriptedBackendOptions;
   readonly #onEnd: () => void;
@@ -176,10 +183,11 @@ class Playing implements RunningContainer {
   #ended = false;
   #terminated = false;
 
-  constructor({ request, life, execLife, run, options, onEnd }: PlayingOptions) {
+  constructor({ request, life, execLife, isPlaceholder, run, options, onEnd }: PlayingOptions) {
     this.#request = request;
     this.#life = life;
     this.#execLife = execLife;
+    this.#isPlaceholder = isPlaceholder;
     this.#run = run;
     this.#options = options;
     this.#onEnd = onEnd;
@@ -212,8 +220,19 @@ class Playing implements RunningContainer {
     this.#end(137, 'force', 'Error');
   }
 
-  async exec(command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
-    const { runs = 0, exitCode = 0, output = [], startError } = this.#execLife(command);
+  exec(command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
+    return this.#answer(this.#execLife(command) ?? {}, signal);
+  }
+
+  async connect(request: NetworkRequest, signal: AbortSignal): Promise<ExecResult> {
+    const { kind, port, path = '' } = request;
+    const life = this.#execLife([`${kind}:${port}${path}`]) ?? (this.#isPlaceholder ? { exitCode: 1 } : {});
+    const { exitCode, output } = await this.#answer(life, signal);
+    return { exitCode, output: exitCode === 0 || output !== '' ? output : texts.networkRefused(request) };
+  }
+
+  async #answer(life: LifeScript, signal: AbortSignal): Promise<ExecResult> {
+    const { runs = 0, exitCode = 0, output = [], startError } = life;
     if (startError !== undefined) return { exitCode: 126, output: startError };
     const { clock, random } = this.#options;
     const ends = AbortSignal.any([signal, this.#gone.signal]);

@@ -1,7 +1,9 @@
 /** The lifecycle hooks of a container: run in it after its start and before its stop, and waited for (k8s `lifecycle`). */
 import { type Clock, sleep } from '../../clock.ts';
+import type { ExecResult } from '../backend/backend.ts';
 import { texts } from '../texts.ts';
 import type { Container, LifecycleHandler, PodObject } from '../types.ts';
+import { type HandlerRun, runHandler } from './handlers.ts';
 import type { Record } from './images.ts';
 import type { ContainerRuntime, InstanceView } from './runtime.ts';
 
@@ -25,11 +27,11 @@ export class Hooks {
   async afterStart({ pod, container, instance, record }: HookRun): Promise<string | undefined> {
     const handler = container.lifecycle?.postStart;
     if (handler === undefined) return undefined;
-    const failure = await this.#run(handler, instance, new AbortController().signal);
+    const failure = await this.#run({ container, instance, handler }, new AbortController().signal);
     if (failure === undefined) return undefined;
     record('Warning', 'FailedPostStartHook', texts.postStartFailed);
     const { name, namespace = '', uid } = pod.metadata;
-    return texts.hookFailed(handler.exec?.command ?? [], container.name, `${name}_${namespace}(${uid})`, failure);
+    return texts.hookFailed(handler, container.name, `${name}_${namespace}(${uid})`, failure);
   }
 
   /** The milliseconds of the grace that the hook took: all of it at most, then it is ended without a word. */
@@ -39,29 +41,23 @@ export class Hooks {
     const from = this.#clock.now();
     const over = new AbortController();
     const timer = this.#clock.schedule(graceMs, () => over.abort());
-    const failure = await this.#run(handler, instance, over.signal);
+    const failure = await this.#run({ container, instance, handler }, over.signal);
     timer.cancel();
     if (failure !== undefined && !over.signal.aborted) record('Warning', 'FailedPreStopHook', texts.preStopFailed);
     return this.#clock.now() - from;
   }
 
   async #run(
-    { exec, sleep: pause }: LifecycleHandler,
-    instance: InstanceView,
+    run: HandlerRun & { readonly handler: LifecycleHandler },
     signal: AbortSignal,
-  ): Promise<Failure | undefined> {
+  ): Promise<ExecResult | undefined> {
+    const { sleep: pause } = run.handler;
     if (pause !== undefined) {
       // Cut short it has not failed.
       await sleep(this.#clock, pause.seconds * 1000, signal).catch(() => undefined);
       return undefined;
     }
-    const { command = [] } = exec ?? {};
-    const { exitCode, output } = await this.#runtime.exec(instance, command, signal);
-    return exitCode === 0 ? undefined : { exitCode, output };
+    const result = await runHandler(this.#runtime, run, signal);
+    return result.exitCode === 0 ? undefined : result;
   }
-}
-
-export interface Failure {
-  readonly exitCode: number;
-  readonly output: string;
 }

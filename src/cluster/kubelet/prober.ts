@@ -5,6 +5,7 @@
 import type { Clock, Timer } from '../../clock.ts';
 import { texts } from '../texts.ts';
 import type { Container, PodObject, Probe } from '../types.ts';
+import { runHandler, timeoutText } from './handlers.ts';
 import type { ContainerRuntime, InstanceView } from './runtime.ts';
 
 export interface ProberOptions {
@@ -129,14 +130,15 @@ export class Prober {
   }
 
   /** What the failed probe said; undefined when it succeeded. */
-  async #try({ instance, stop }: Probed, { exec, timeoutSeconds = 1 }: Probe): Promise<string | undefined> {
+  async #try({ container, instance, stop }: Probed, probe: Probe): Promise<string | undefined> {
     const { clock, runtime } = this.#options;
-    const command = exec?.command ?? [];
+    const { timeoutSeconds = 1 } = probe;
+    const run = { container, instance, handler: probe };
     const over = new AbortController();
     const timer = clock.schedule(timeoutSeconds * 1000, () => over.abort());
-    const { exitCode, output } = await runtime.exec(instance, command, AbortSignal.any([over.signal, stop.signal]));
+    const { exitCode, output } = await runHandler(runtime, run, AbortSignal.any([over.signal, stop.signal]));
     timer.cancel();
-    if (over.signal.aborted) return texts.commandTimedOut(command);
+    if (over.signal.aborted) return timeoutText(run);
     return exitCode === 0 ? undefined : output;
   }
 

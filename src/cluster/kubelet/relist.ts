@@ -19,7 +19,8 @@ export class Relist {
   /** Of each pod, what was so already; what only went away does not count. */
   #facts = new Map<string, ReadonlySet<string>>();
   readonly #addresses = new Map<string, string>();
-  #readAt = Number.NEGATIVE_INFINITY;
+  /** Counted, not timed: the node's clock may be set back. */
+  #reads = 0;
   readonly #waiting = new Set<{ readonly after: number; readonly resolve: () => void }>();
   #timer: Timer | undefined;
   #early: Timer | undefined;
@@ -50,10 +51,15 @@ export class Relist {
     return this.#addresses.get(uid);
   }
 
-  /** Resolves when the view is newer than `time` of the clock. */
-  newerThan(time: number): Promise<void> {
-    if (this.#readAt > time) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.add({ after: time, resolve }));
+  /** This moment, for `newerThan`. */
+  get mark(): number {
+    return this.#reads;
+  }
+
+  /** Resolves when the view is newer than the moment. */
+  newerThan(mark: number): Promise<void> {
+    if (this.#reads > mark) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.add({ after: mark, resolve }));
   }
 
   /** Reads once out of turn, soon. */
@@ -63,7 +69,7 @@ export class Relist {
   }
 
   #read(): void {
-    const { runtime, clock, onChange } = this.#options;
+    const { runtime, onChange } = this.#options;
     const before = this.#facts;
     const uids = runtime.podUids();
     this.#views = new Map(uids.map((uid) => [uid, runtime.list(uid)]));
@@ -73,13 +79,13 @@ export class Relist {
       if (sandbox !== undefined) this.#addresses.set(uid, sandbox.ip);
     }
     this.#facts = new Map(uids.map((uid) => [uid, this.#factsOf(uid)]));
-    this.#readAt = clock.now();
+    this.#reads++;
     for (const [uid, facts] of this.#facts) {
       const known = before.get(uid);
       if ([...facts].some((fact) => known?.has(fact) !== true)) onChange(uid);
     }
     for (const waiter of [...this.#waiting]) {
-      if (this.#readAt <= waiter.after) continue;
+      if (this.#reads <= waiter.after) continue;
       this.#waiting.delete(waiter);
       waiter.resolve();
     }

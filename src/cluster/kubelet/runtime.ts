@@ -11,12 +11,14 @@ import {
   type ContainerEnd,
   type ExecResult,
   type ImageRecord,
+  type NetworkRequest,
   type PullOutcome,
   type RunningContainer,
   StartFailure,
   type VolumeContent,
 } from '../backend/backend.ts';
 import type { Random } from '../random.ts';
+import { texts } from '../texts.ts';
 import type { Timings } from '../timings.ts';
 import type { Container, PodObject } from '../types.ts';
 import { ContainerLog } from './container-log.ts';
@@ -181,6 +183,13 @@ export class ContainerRuntime {
     const running = this.#running.get(instance.id);
     if (running !== undefined) return running.exec(command, signal);
     return Promise.resolve({ exitCode: notRunningCode, output: 'cannot exec in a stopped container' });
+  }
+
+  /** Asks a container over its network; resolves when it has answered, at the latest when it ends. */
+  connect(instance: InstanceView, request: NetworkRequest, signal: AbortSignal): Promise<ExecResult> {
+    const running = this.#running.get(instance.id);
+    if (running !== undefined) return running.connect(request, signal);
+    return Promise.resolve({ exitCode: notRunningCode, output: texts.networkRefused(request) });
   }
 
   /** All instances of a pod as they are now, oldest first. */

@@ -151,7 +151,7 @@ export class PodWorker {
   }
 
   async #run(): Promise<void> {
-    const { relist, clock, logger } = this.#options;
+    const { relist, logger } = this.#options;
     while (!this.#stopped && this.#stage !== 'finished') {
       await this.#triggered();
       if (this.#stopped) return;
@@ -165,7 +165,7 @@ export class PodWorker {
         logger.debug('a sync failed', { pod: this.#pod.metadata.name, error });
         this.#retry();
       }
-      this.#lastSyncEnd = clock.now();
+      this.#lastSyncEnd = relist.mark;
     }
   }
 

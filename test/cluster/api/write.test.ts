@@ -233,12 +233,7 @@ describe('create', () => {
   const required = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname' }] };
   const preferred = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] };
   test.each([
-    [
-      probed({ httpGet: { port: 80 } }),
-      'a network to the pod, as the httpGet of readinessProbe in container "a" needs',
-    ],
-    [probed({ tcpSocket: { port: 80 } }), 'a network to the pod, as the tcpSocket of readinessProbe in container "a"'],
-    [probed({ grpc: { port: 80 } }), 'a network to the pod, as the grpc of readinessProbe in container "a" needs'],
+    [probed({ grpc: { port: 80 } }), 'grpc, which the readinessProbe of container "a" asks for'],
     [affine({ podAntiAffinity: required }), 'a scheduler for a required podAntiAffinity'],
     [affine({ podAffinity: required }), 'a scheduler for a required podAffinity'],
     [

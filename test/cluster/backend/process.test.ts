@@ -1,5 +1,7 @@
 /** Containers as processes of this machine. */
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { kill } from 'node:process';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type ClusterOptions, type EmbeddedCluster, startCluster } from '../../../src/cluster/index.ts';
@@ -290,7 +292,45 @@ describe('hooks and probes', () => {
     const container = sh(isAsked, { volumeMounts, readinessProbe });
     await send(cluster, 'POST', pods, aPod('p', { containers: [container], spec: { volumes } }));
     await until(cluster, ({ status }) => status.containerStatuses?.[0].ready === true);
-    await expect.poll(() => told(cluster)).toEqual(['Unhealthy a: Readiness probe failed: not yet\n']);
+    await expect
+      .poll(() => told(cluster), { timeout: 20_000 })
+      .toEqual(['Unhealthy a: Readiness probe failed: not yet\n']);
+  });
+
+  test.each([
+    ['tcpSocket', {}, 200, ''],
+    ['httpGet', { path: '/up' }, 204, ''],
+    ['httpGet', { path: '/up' }, 500, 'Readiness probe failed: HTTP probe failed with statuscode: 500'],
+  ])('%s asks who listens on this machine (%j, %i)', async (kind, more, status, failure) => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url);
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const readinessProbe = { [kind]: { port, ...more }, periodSeconds: 1 };
+      const cluster = await start();
+      await send(cluster, 'POST', pods, aPod('p', { containers: [sh('sleep 60', { readinessProbe })] }));
+      if (failure === '') await until(cluster, (pod) => pod.status.containerStatuses?.[0].ready === true);
+      else await expect.poll(() => told(cluster), { timeout: 20_000 }).toEqual([`Unhealthy a: ${failure}`]);
+      if (kind === 'httpGet') expect(asked).toContain('/up');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  test('a port where nobody listens is told', async () => {
+    const port = 1;
+    const cluster = await start();
+    const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 };
+    await send(cluster, 'POST', pods, aPod('p', { containers: [sh('sleep 60', { readinessProbe })] }));
+    const text = `dial tcp 127.0.0.1:${port}: connect: connection refused`;
+    await expect
+      .poll(() => told(cluster), { timeout: 20_000 })
+      .toEqual([`Unhealthy a: Readiness probe failed: ${text}`]);
   });
 
   test('a command that is not there, and one in a placeholder, fail', async () => {
@@ -300,7 +340,7 @@ describe('hooks and probes', () => {
     await send(cluster, 'POST', pods, aPod('p', { containers: [sh('sleep 60', { lifecycle: nope }), placeholder] }));
     await until(cluster, over);
     await expect
-      .poll(() => told(cluster))
+      .poll(() => told(cluster), { timeout: 20_000 })
       .toEqual(['FailedPostStartHook a: PostStartHook failed', 'FailedPostStartHook b: PostStartHook failed']);
   });
 

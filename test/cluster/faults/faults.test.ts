@@ -361,6 +361,16 @@ describe('of the cluster', () => {
     expect(clock.now() - Date.parse(pod.metadata.creationTimestamp)).toBeLessThan(60_000);
   });
 
+  test('a clock that is set back while a pod runs delays nothing that is said of it', async () => {
+    const { cluster, podWhen, clock } = await withStep('lab.local/forever:1');
+    await podWhen('p', allRun);
+    const setBackAt = clock.now();
+    await cluster.faults.strike({ kind: 'skewNodeClock', ms: -3_600_000 });
+    await cluster.faults.strike({ kind: 'killContainers' });
+    await podWhen('p', ({ status }) => status.phase === 'Failed');
+    expect(clock.now() - setBackAt).toBeLessThan(60_000);
+  });
+
   test('by schedule it happens again and again, until it is taken away', async () => {
     const { cluster, pass, watch: follow } = await startStand();
     const name = cluster.faults.add({ fault: { kind: 'dropConnections' }, everyMs: 10_000 });

@@ -1,7 +1,7 @@
 /** Probes: when a container counts as started, ready and alive, and what becomes of one that does not. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { labLives, type MatchedLife } from '../../../src/cluster/index.ts';
-import { type Anything, aPod } from '../memory-client.ts';
+import { type Anything, aPod, strategic } from '../memory-client.ts';
 import { allRun, containerOf, events, pods, type Stand, startStand, stopStands } from '../stand.ts';
 
 afterEach(stopStands);
@@ -131,6 +131,49 @@ describe('the startup probe', () => {
     const pod = await stand.podWhen('p', ({ status }) => status.phase === 'Failed');
     expect(containerOf(pod, 'a').state.terminated.exitCode).toBe(9);
     expect((await told(stand, 'Killing')).map(({ message }) => message)).toContain('Stopping container a');
+  });
+});
+
+describe('over the network', () => {
+  const ports = [{ name: 'web', containerPort: 8080 }];
+
+  test('a container answers unless its script says otherwise, also at a port with a name', async () => {
+    const refuses: MatchedLife = { match: { exec: true, command: 'httpGet:8080/health' }, exitCodes: [1, 1, 0] };
+    const readinessProbe = { httpGet: { port: 'web', path: '/health' }, periodSeconds: 1, failureThreshold: 1 };
+    const startupProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
+    const stand = await withProbes({ ports, startupProbe, readinessProbe }, [refuses]);
+    await stand.podWhen('p', (pod) => containerOf(pod, 'a')?.ready);
+    const [unhealthy] = await told(stand, 'Unhealthy');
+    expect(unhealthy).toMatchObject({
+      count: 2,
+      message:
+        'Readiness probe failed: Get "http://127.0.0.1:8080/health": dial tcp 127.0.0.1:8080: connect: connection refused',
+    });
+  });
+
+  test('nobody answers in a placeholder, and the step that comes after it does', async () => {
+    const stand = await startStand();
+    const readinessProbe = { tcpSocket: { port: 6379 }, periodSeconds: 1 };
+    const containers = [{ name: 'a', image: 'lab.local/placeholder:1', readinessProbe }];
+    await stand.send('POST', pods, aPod('p', { containers }));
+    await stand.podWhen('p', runs);
+    await stand.pass(5_000);
+    expect(containerOf((await stand.send('GET', `${pods}/p`)).body, 'a').ready).toBe(false);
+    const image = 'lab.local/forever:1';
+    await stand.send('PATCH', `${pods}/p`, { spec: { containers: [{ name: 'a', image }] } }, strategic);
+    const pod = await stand.podWhen('p', (one) => containerOf(one, 'a').ready);
+    expect(containerOf(pod, 'a').image).toBe(image);
+    const [unhealthy] = await told(stand, 'Unhealthy');
+    expect(unhealthy.message).toBe('Readiness probe failed: dial tcp 127.0.0.1:6379: connect: connection refused');
+  });
+
+  test('an answer that does not come in time is a failure', async () => {
+    const hangs: MatchedLife = { match: { exec: true, command: 'tcpSocket:1' }, runs: 'forever' };
+    const livenessProbe = { tcpSocket: { port: 1 }, periodSeconds: 1, failureThreshold: 1 };
+    const stand = await withProbes({ livenessProbe }, [hangs]);
+    await stand.podWhen('p', ({ status }) => status.phase === 'Failed');
+    const [unhealthy] = await told(stand, 'Unhealthy');
+    expect(unhealthy.message).toBe('Liveness probe failed: dial tcp 127.0.0.1:1: i/o timeout');
   });
 });
 

@@ -42,6 +42,16 @@ function applyContainerDefaults(container: Container): void {
   for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
     if (probe !== undefined) setMissing(probe, probeDefaults);
   }
+  const { postStart, preStop } = container.lifecycle ?? {};
+  for (const handler of [
+    container.startupProbe,
+    container.livenessProbe,
+    container.readinessProbe,
+    postStart,
+    preStop,
+  ]) {
+    if (handler?.httpGet !== undefined) setMissing(handler.httpGet, { path: '/', scheme: 'HTTP' });
+  }
   const { ['ports']: ports } = container as { ports?: Record<string, unknown>[] };
   for (const port of ports ?? []) setMissing(port, { protocol: 'TCP' });
 }

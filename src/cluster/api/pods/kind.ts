@@ -1,6 +1,18 @@
 /** The schema of pods. */
 import { typed } from '../meta-kind.ts';
-import { any, boolean, integer, list, map, type ObjectSchema, object, quantity, string, time } from '../schema.ts';
+import {
+  any,
+  boolean,
+  integer,
+  intOrString,
+  list,
+  map,
+  type ObjectSchema,
+  object,
+  quantity,
+  string,
+  time,
+} from '../schema.ts';
 import { affinity, topologySpreadConstraint } from './placement-kind.ts';
 
 const keyReference = (type: string): ObjectSchema => object(type, { name: string, key: string, optional: boolean });
@@ -26,10 +38,20 @@ const resources = object('ResourceRequirements', {
 
 const execAction = object('ExecAction', { command: list(string) });
 
+const httpGetAction = object('HTTPGetAction', {
+  path: string,
+  port: intOrString,
+  host: string,
+  scheme: string,
+  httpHeaders: list(object('HTTPHeader', { name: string, value: string })),
+});
+
+const tcpSocketAction = object('TCPSocketAction', { port: intOrString, host: string });
+
 const probe = object('Probe', {
   exec: execAction,
-  httpGet: any,
-  tcpSocket: any,
+  httpGet: httpGetAction,
+  tcpSocket: tcpSocketAction,
   grpc: any,
   initialDelaySeconds: integer,
   timeoutSeconds: integer,
@@ -41,8 +63,8 @@ const probe = object('Probe', {
 
 const lifecycleHandler = object('LifecycleHandler', {
   exec: execAction,
-  httpGet: any,
-  tcpSocket: any,
+  httpGet: httpGetAction,
+  tcpSocket: tcpSocketAction,
   sleep: object('SleepAction', { seconds: integer }, { seconds: 0 }),
 });
 

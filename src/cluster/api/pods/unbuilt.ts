@@ -7,8 +7,8 @@ import type { Container, PodObject } from '../../types.ts';
 export function unbuilt({ spec }: PodObject): string | undefined {
   const refuse = (what: string): string => `the embedded cluster does not have ${what}`;
   for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
-    const handler = networkHandler(container);
-    if (handler !== undefined) return refuse(`a network to the pod, as the ${handler} needs: use exec`);
+    const grpc = grpcProbe(container);
+    if (grpc !== undefined) return refuse(grpc);
   }
   const affinity = (spec['affinity'] ?? {}) as Readonly<Record<string, object | undefined>>;
   for (const kind of ['podAffinity', 'podAntiAffinity']) {
@@ -28,20 +28,8 @@ function isFilled(list: unknown): boolean {
   return Array.isArray(list) && list.length > 0;
 }
 
-const networks = ['httpGet', 'tcpSocket', 'grpc'] as const;
-
-function networkHandler(container: Container): string | undefined {
-  const { lifecycle = {}, name } = container;
-  const handlers = {
-    startupProbe: container.startupProbe,
-    livenessProbe: container.livenessProbe,
-    readinessProbe: container.readinessProbe,
-    postStart: lifecycle.postStart,
-    preStop: lifecycle.preStop,
-  };
-  for (const [what, handler] of Object.entries(handlers)) {
-    const network = networks.find((kind) => handler !== undefined && kind in handler);
-    if (network !== undefined) return `${network} of ${what} in container "${name}"`;
-  }
-  return undefined;
+function grpcProbe({ name, startupProbe, livenessProbe, readinessProbe }: Container): string | undefined {
+  const probes = { startupProbe, livenessProbe, readinessProbe };
+  const [what] = Object.entries(probes).find(([, probe]) => probe?.grpc !== undefined) ?? [];
+  return what === undefined ? undefined : `grpc, which the ${what} of container "${name}" asks for`;
 }
