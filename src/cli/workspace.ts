@@ -19,6 +19,7 @@ import type { Build, Runtime } from '../runtime/contract.ts';
 import { packFolder, unpackInto } from './archive.ts';
 import type { ClusterFlags } from './cluster-flags.ts';
 import { type Exec, opener } from './exec.ts';
+import { counted } from './output/words.ts';
 import { helperName, type WorkspaceFlags } from './workspace-flags.ts';
 
 export interface WorkspaceOptions {
@@ -50,7 +51,7 @@ export async function openWorkspace(pipeline: CompiledPipeline, options: Workspa
     try {
       const count = await packFolder(resolve(cwd, flags.workspace), archive);
       const { size } = await stat(archive);
-      say(`${flags.workspace}: ${count} files, ${Math.ceil(size / 1024)} KiB`);
+      say(`${flags.workspace}: ${counted(count, 'file')}, ${Math.ceil(size / 1024)} KiB`);
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
       throw error;

@@ -59,6 +59,8 @@ describe('validate', () => {
     expect(out).toContain(`${good}: valid, 2 steps\n`);
     expect(out).toContain(`${bad}:2:5: step "a" has no "image"\n    Add it: image: alpine:3\n`);
     expect((await inProcess('validate', good)).code).toBe(0);
+    const one = folder.file('one.yml', 'steps: [{ name: a, image: alpine, commands: [x] }]\n');
+    expect((await inProcess('validate', one)).out).toBe(`${one}: valid, 1 step\n`);
   });
 
   test('as JSON', async () => {

@@ -8,7 +8,7 @@ import { addConnectionOptions, type ClusterFlags } from '../cluster-flags.ts';
 import { type Connection, withCluster } from '../connect.ts';
 import { parseDuration } from '../durations.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { durationText } from '../output/words.ts';
+import { counted, durationText } from '../output/words.ts';
 import type { Terminal } from '../terminal.ts';
 
 export function addBuildsCommands(program: Command, terminal: Terminal): void {
@@ -95,7 +95,7 @@ async function cleanupCommand(connection: Connection, flags: CleanupFlags, termi
     (build) => isOver(build) || (flags.olderThan !== undefined && ageMs(build, now) > flags.olderThan),
   );
   if (chosen.length === 0) {
-    terminal.out(`Nothing to remove: ${builds.length} builds are on the cluster.\n`);
+    terminal.out(`Nothing to remove; ${counted(builds.length, 'build')} on the cluster.\n`);
     return;
   }
   if (flags.dryRun !== true) await removeAll(connection, chosen, terminal);

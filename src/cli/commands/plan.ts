@@ -8,6 +8,7 @@ import { planJson, planMermaid, planText } from '../../executor/plan-views.ts';
 import { formatProblem, problemsOf } from '../../executor/problems.ts';
 import type { SecretValue } from '../../executor/variables.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { counted } from '../output/words.ts';
 import { addPipelineOptions, loadPipeline, type PipelineFlags } from '../pipeline-flags.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -58,7 +59,7 @@ async function validate(file: string, flags: ValidateFlags, terminal: Terminal):
     const { pipeline, options } = await loadPipeline(file, flags, terminal);
     const { plan } = compile(pipeline, { ...options, secrets: pretendSecrets(pipeline) });
     if (flags.output === 'json') terminal.out(`${JSON.stringify({ file, problems: [] })}\n`);
-    else terminal.out(`${file}: ${terminal.style('green', 'valid')}, ${stepsOf(plan).length} steps\n`);
+    else terminal.out(`${file}: ${terminal.style('green', 'valid')}, ${counted(stepsOf(plan).length, 'step')}\n`);
     return true;
   } catch (error) {
     if (!isPodwrightError(error, 'ERR_PODWRIGHT_PIPELINE_INVALID')) throw error;

@@ -6,6 +6,7 @@ import { addConnectionOptions, type ClusterFlags, parsePlaceholder } from '../cl
 import { withCluster } from '../connect.ts';
 import { parseDuration } from '../durations.ts';
 import { listenForInterrupt } from '../interrupt.ts';
+import { counted } from '../output/words.ts';
 import { openRecording } from '../recording-file.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -80,7 +81,7 @@ async function record(flags: RecordFlags, terminal: Terminal): Promise<void> {
       } finally {
         file.close();
       }
-      terminal.err(`${flags.out}: ${file.lines} lines\n`);
+      terminal.err(`${flags.out}: ${counted(file.lines, 'line')}\n`);
     } finally {
       timer?.cancel();
       interrupt.stop();

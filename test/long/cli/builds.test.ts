@@ -130,7 +130,7 @@ describe('a build that runs', { timeout: 60_000 }, () => {
     expect(dry.out).toMatch(/^\S+: would be removed \(pw-\S+\)\n$/);
     expect(dry.out).not.toContain(`${id}:`);
     expect((await podwright(['cleanup', ...at('c')])).out).toMatch(/^\S+: removed\n$/);
-    expect((await podwright(['cleanup', ...at('c')])).out).toBe('Nothing to remove: 1 builds are on the cluster.\n');
+    expect((await podwright(['cleanup', ...at('c')])).out).toBe('Nothing to remove; 1 build on the cluster.\n');
     expect((await podwright(['cleanup', '--older-than', '0s', ...at('c')])).out).toBe(`${id}: removed\n`);
     expect((await run.ended).code).toBe(3);
   });
