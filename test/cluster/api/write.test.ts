@@ -231,8 +231,13 @@ describe('create', () => {
   const probed = (probe: object): object => ({ containers: [{ name: 'a', image: 'x', readinessProbe: probe }] });
   const affine = (affinity: object): object => ({ affinity });
   const required = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname' }] };
+  const restartAll = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [3] } };
   const preferred = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] };
   test.each([
+    [
+      { containers: [{ name: 'a', image: 'x', ...rules, restartPolicyRules: [restartAll] }] },
+      'RestartAllContainers, which a rule of container "a" asks for',
+    ],
     [probed({ grpc: { port: 80 } }), 'grpc, which the readinessProbe of container "a" asks for'],
     [affine({ podAntiAffinity: required }), 'a scheduler for a required podAntiAffinity'],
     [affine({ podAffinity: required }), 'a scheduler for a required podAffinity'],

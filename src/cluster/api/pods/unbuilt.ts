@@ -9,6 +9,9 @@ export function unbuilt({ spec }: PodObject): string | undefined {
   for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
     const grpc = grpcProbe(container);
     if (grpc !== undefined) return refuse(grpc);
+    if (container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers') === true) {
+      return refuse(`RestartAllContainers, which a rule of container "${container.name}" asks for`);
+    }
   }
   const affinity = (spec['affinity'] ?? {}) as Readonly<Record<string, object | undefined>>;
   for (const kind of ['podAffinity', 'podAntiAffinity']) {
