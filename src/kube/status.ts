@@ -27,6 +27,9 @@ const longestQuotedBody = 500;
 const rbacRefusal =
   /User "(?<user>[^"]*)" cannot (?<verb>\S+) resource "(?<resource>[^"]*)" in API group "(?<group>[^"]*)"/;
 
+/** Somebody else wrote between the server's reading and its writing, as often as it tried. */
+const passingConflict = /the object has been modified/;
+
 /** Refusals that pass by themselves: the namespace is so new that its service account is still to come. */
 const passingRefusal = /error looking up service account/;
 
@@ -86,8 +89,8 @@ export function retryAfterOf(error: unknown): number | undefined {
 }
 
 /**
- * Whether the same request may succeed a little later: no connection, 429, and every 5xx, since a change of etcd's
- * leader comes as a plain 500.
+ * Whether the same request may succeed a little later: no connection, 429, a conflict of the moment, and every 5xx,
+ * since a change of etcd's leader comes as a plain 500.
  */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof PodwrightError)) return false;
@@ -95,6 +98,7 @@ export function isPassing(error: unknown): boolean {
   const status = statusOf(error);
   if (status === undefined) return false;
   if (status === 403) return passingRefusal.test(error.message);
+  if (status === 409) return passingConflict.test(error.message);
   return status === 429 || status >= 500;
 }
 

@@ -295,7 +295,7 @@ function retryDelayMs(attempt: number, random: number): number {
 /** A create whose answer was lost, or that failed inside the server, may have worked. */
 function canRepeat(request: ApiRequest, error: unknown): boolean {
   if (statusOf(error) === 410) return isListOfNow(request);
-  if (!isPassing(error)) return false;
+  if (!isPassing(error) || (statusOf(error) === 409 && request.method !== 'PATCH')) return false;
   if (request.repeatable || isNeverSent(error)) return true;
   const status = statusOf(error);
   return status === 429 || status === 503 || status === 403;

@@ -65,6 +65,19 @@ test('a 500 is passing for what may be sent twice, and final for a create', asyn
   expect((await failureOf(client.create(pods, {}))).details['status']).toBe(500);
 });
 
+test('a patch that met a write of the same moment is sent again, but not where it says what it expects', async () => {
+  const api = await startApiServer();
+  const client = await connectTo(api, { random: () => 0 });
+  const conflict = status(409, 'Conflict', 'Operation cannot be fulfilled on pods "x": the object has been modified');
+  api.next((exchange) => exchange.json(409, conflict));
+  api.answer = (exchange) => exchange.json(200, { ok: 1 });
+  await expect(client.patch(pod, {}, { type: 'strategic' })).resolves.toEqual({ ok: 1 });
+  api.next((exchange) => exchange.json(409, conflict));
+  expect((await failureOf(client.patch(pod, [], { type: 'json' }))).code).toBe('ERR_PODWRIGHT_CONFLICT');
+  api.next((exchange) => exchange.json(409, status(409, 'Conflict', 'the UID in the precondition does not match')));
+  expect((await failureOf(client.patch(pod, {}, { type: 'merge' }))).code).toBe('ERR_PODWRIGHT_CONFLICT');
+});
+
 test('410 is passing for a list of now, and final for one of a version that is gone', async () => {
   const api = await startApiServer();
   const client = await connectTo(api, { random: () => 0 });
