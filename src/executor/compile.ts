@@ -139,6 +139,11 @@ class Compiler {
       artifacts: step.artifacts.map((path) => substitute(path, variables.lookup)),
     };
     if (!isLeftOut) this.#containers.push(this.#request(step, planned, variables));
+    if (!isLeftOut && step.detach && step.artifacts.length > 0) {
+      this.#notes.push(
+        `"${step.name}": its artifacts are not copied back; nobody waits for the end of a detached step.`,
+      );
+    }
     const { reportAs: _, ...result } = planned;
     return result;
   }

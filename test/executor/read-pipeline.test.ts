@@ -98,6 +98,14 @@ describe('a mistake that only the facts show', () => {
   });
 });
 
+test('artifacts of a detached step are said not to come back', () => {
+  const step = 'name: s, image: i, commands: [x], artifacts: { paths: [out] }';
+  const notes = (text: string): readonly string[] =>
+    compile(parsePipeline(text, 'p.yml'), { facts: defaultFacts }).plan.notes;
+  expect(notes(`steps: [{ ${step}, detach: true }]`)).toEqual([expect.stringContaining('"s": its artifacts are not')]);
+  expect(notes(`steps: [{ ${step} }]`)).toEqual([]);
+});
+
 test('a script of any length reaches the runtime whole', () => {
   const long = 'x'.repeat(200_000);
   const { spec } = compile(parsePipeline(`steps: [{ name: s, image: i, commands: ["echo ${long}"] }]`, 'p.yml'), {
