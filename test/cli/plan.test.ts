@@ -63,6 +63,16 @@ describe('validate', () => {
     expect((await inProcess('validate', one)).out).toBe(`${one}: valid, 1 step\n`);
   });
 
+  test('goes on after a file that cannot be read, and stops at a wrong flag', async () => {
+    const { code, out, err } = await inProcess('validate', '/no/such.yml', bad, good);
+    expect(code).toBe(2);
+    expect(err).toContain('/no/such.yml: there is no such file');
+    expect(out).toContain(`${bad}:2:5:`);
+    expect(out).toContain(`${good}: valid`);
+    const flag = await inProcess('validate', good, good, '--event', 'psuh');
+    expect(flag).toMatchObject({ code: 2, out: '' });
+  });
+
   test('as JSON', async () => {
     const { out } = await inProcess('validate', good, bad, '--output', 'json');
     expect(jsonLines(out)).toMatchObject([

@@ -8,6 +8,7 @@ import { planJson, planMermaid, planText } from '../../executor/plan-views.ts';
 import { formatProblem, problemsOf } from '../../executor/problems.ts';
 import type { SecretValue } from '../../executor/variables.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printError } from '../output/errors.ts';
 import { counted } from '../output/words.ts';
 import { addPipelineOptions, loadPipeline, type PipelineFlags } from '../pipeline-flags.ts';
 import type { Terminal } from '../terminal.ts';
@@ -62,8 +63,15 @@ async function validate(file: string, flags: ValidateFlags, terminal: Terminal):
     else terminal.out(`${file}: ${terminal.style('green', 'valid')}, ${counted(stepsOf(plan).length, 'step')}\n`);
     return true;
   } catch (error) {
-    if (!isPodwrightError(error, 'ERR_PODWRIGHT_PIPELINE_INVALID')) throw error;
+    if (!isPodwrightError(error)) throw error;
     const problems = problemsOf(error);
+    // A file that cannot be read keeps none of the others from being looked at; a flag that is wrong is so for all.
+    if (problems.length === 0) {
+      if (error.details['file'] !== file) throw error;
+      printError(terminal, error);
+      if (flags.output === 'json') terminal.out(`${JSON.stringify({ file, problems, error: error.message })}\n`);
+      return false;
+    }
     if (flags.output === 'json') terminal.out(`${JSON.stringify({ file, problems })}\n`);
     else for (const problem of problems) terminal.out(`${formatProblem(problem)}\n`);
     return false;
