@@ -1,6 +1,7 @@
 /** Where a command works: a cluster of the user's, or the embedded one for as long as the command lasts. */
 
 import type { PlaceholderImage } from '../cluster/index.ts';
+import { isPodwrightError } from '../errors.ts';
 import { connect, type KubeClient } from '../kube/client.ts';
 import type { PlaceholderOption } from '../pod/start-strategy.ts';
 import type { ClusterFlags } from './cluster-flags.ts';
@@ -47,13 +48,18 @@ export async function withConnection<T>(flags: ClusterFlags, work: (connection: 
 /** A person waits: a server that does not answer is told soon. */
 const firstContactMs = 5_000;
 
-/** Gives the version, such as `v1.36.3`. Throws `ERR_PODWRIGHT_CLUSTER_UNREACHABLE` and its kin. */
-export async function firstContact(client: KubeClient, signal?: AbortSignal): Promise<string> {
-  const { gitVersion } = await client.version({
-    retryForMs: firstContactMs,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  return gitVersion;
+/**
+ * Gives the version, such as `v1.36.3`. Throws `ERR_PODWRIGHT_CLUSTER_UNREACHABLE` and its kin; a server that keeps its
+ * version to itself has answered all the same.
+ */
+export async function firstContact(client: Pick<KubeClient, 'version'>, signal?: AbortSignal): Promise<string> {
+  try {
+    const options = { retryForMs: firstContactMs, ...(signal === undefined ? {} : { signal }) };
+    return (await client.version(options)).gitVersion;
+  } catch (error) {
+    if (isPodwrightError(error, 'ERR_PODWRIGHT_FORBIDDEN')) return 'of an unknown version';
+    throw error;
+  }
 }
 
 async function openNamed(flags: ClusterFlags): Promise<Connection> {
