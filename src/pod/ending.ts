@@ -24,15 +24,18 @@ export function endingOf(pod: Pod, deletionBeganAt: number | null): Ending | nul
   const disrupted = conditionOf(pod, 'DisruptionTarget', 'True');
   const disruption = disrupted === undefined ? null : (disruptions[disrupted.reason ?? ''] ?? unknownDisruption);
   const isDeleted = pod.metadata.deletionTimestamp !== undefined;
-  const reason = reasonCause(pod);
-  const cause = reason ?? disruption?.cause ?? (isDeleted ? 'podDeleted' : null);
+  const told = reasonCause(pod);
+  const other = disruption?.cause ?? (isDeleted ? 'podDeleted' : null);
+  // What has run was not kept from running.
+  const reason = told === 'rejected' && other !== null && hasContainers(pod) ? null : told;
+  const cause = reason ?? other;
   if (cause === null) return null;
   return {
     cause,
     message: pod.status?.message ?? disrupted?.message ?? null,
     isNodeGone: disruption?.isNodeGone === true || reason === 'nodeLost',
     beganAt: reason === null ? beganAt(isDeleted, deletionBeganAt, disrupted, disruption) : deadlineOf(pod, reason),
-    isOnlyForUnended: reason === 'rejected' && !isDeleted && disruption === null,
+    isOnlyForUnended: reason === 'rejected' && other === null,
   };
 }
 
@@ -113,14 +116,17 @@ function conditionOf(pod: Pod, type: string, status: string): PodCondition | und
  * stopped them.
  */
 function reasonCause(pod: Pod): PodCause | null {
-  const { reason, message, phase, containerStatuses } = pod.status ?? {};
+  const { reason, message, phase } = pod.status ?? {};
   if (!reason) return null;
   const cause = podReasons[reason] ?? null;
-  const hasContainers = (containerStatuses ?? []).length > 0;
   const mayBeRejection = cause === null || cause === 'evicted' || cause === 'nodeShutdown';
-  if (phase === 'Failed' && !hasContainers && mayBeRejection) return 'rejected';
+  if (phase === 'Failed' && !hasContainers(pod) && mayBeRejection) return 'rejected';
   if (cause !== null || phase !== 'Failed') return cause;
   return isRejection(reason, message) ? 'rejected' : 'unknown';
+}
+
+function hasContainers({ status }: Pod): boolean {
+  return (status?.containerStatuses ?? []).length > 0;
 }
 
 /** The kubelet's own endings carry no time, but a deadline is known beforehand. */

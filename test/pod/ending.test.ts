@@ -54,6 +54,18 @@ describe('why a pod ends', () => {
       'rejected',
     ],
     [
+      'a deletion of what a restarted kubelet had rejected',
+      { reason: 'OutOfpods', phase: 'Failed', containerStatuses: [{ name: 'a' }] },
+      { deletionTimestamp: at(30) },
+      'podDeleted',
+    ],
+    [
+      'a rejection before anything ran, deleted or not',
+      { reason: 'OutOfpods', phase: 'Failed' },
+      { deletionTimestamp: at(30) },
+      'rejected',
+    ],
+    [
       'a rejection of a later Kubernetes',
       {
         reason: 'Whatever',
