@@ -134,7 +134,7 @@ export const texts = {
 } as const;
 
 /** As Go prints a duration of whole seconds. */
-export function goSeconds(seconds: number): string {
+function goSeconds(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds % 60}s`;
 }

@@ -27,7 +27,7 @@ export function isDnsLabel(name: string): boolean {
   return name.length <= 63 && labelForm.test(name);
 }
 
-export function isSubdomain(name: string): boolean {
+function isSubdomain(name: string): boolean {
   return name.length <= 253 && subdomainForm.test(name);
 }
 

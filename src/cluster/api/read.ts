@@ -129,6 +129,6 @@ function expiredToken(after: string): StatusError {
   return new StatusError({ ...status, metadata: { continue: continueToken(-1, after) } });
 }
 
-export function refuseFuture({ context }: Call, number: number): void {
+function refuseFuture({ context }: Call, number: number): void {
   if (number > context.store.current) throw futureVersion(number, context.store.current);
 }

@@ -70,7 +70,7 @@ export interface ResourceName {
 }
 
 /** `pods`, or `roles.rbac.authorization.k8s.io` */
-export function qualified({ group, resource }: ResourceName): string {
+function qualified({ group, resource }: ResourceName): string {
   return group === '' ? resource : `${resource}.${group}`;
 }
 
@@ -112,9 +112,6 @@ export const unclassified = (message: string): StatusError => failure(500, undef
 
 export const modifiedMeanwhile =
   'the object has been modified; please apply your changes to the latest version and try again';
-
-export const uidMismatch = (wanted: string, found: string): string =>
-  `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`;
 
 export const forbidden = (
   resource: ResourceName,

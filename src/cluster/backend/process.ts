@@ -44,7 +44,7 @@ export interface ProcessBackendOptions {
   readonly warn: (message: string) => void;
 }
 
-export const unisolatedWarning =
+const unisolatedWarning =
   'steps run as local processes: unisolated, as this user, and without their image (it is named, not pulled)';
 
 /** After the process has ended, its output may be held open by others for so long. */

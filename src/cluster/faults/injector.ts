@@ -162,7 +162,7 @@ export function drawPodFault(
   return fault;
 }
 
-export const ownAgent = 'podwright-cluster/';
+const ownAgent = 'podwright-cluster/';
 
 function matches(match: FaultMatch = {}, { method, headers }: ApiRequest, info: RequestInfo): boolean {
   const agent = headers['user-agent'] ?? '';

@@ -25,7 +25,7 @@ export function timeoutText(run: HandlerRun): string {
     : texts.networkTimedOut(request);
 }
 
-export function networkRequest({ container, handler: { httpGet, tcpSocket } }: HandlerRun): NetworkRequest | undefined {
+function networkRequest({ container, handler: { httpGet, tcpSocket } }: HandlerRun): NetworkRequest | undefined {
   const action = httpGet ?? tcpSocket;
   if (action === undefined) return undefined;
   const port = portNumber(container, action.port);

@@ -16,7 +16,7 @@ export interface ProberOptions {
   readonly onChange: () => void;
 }
 
-export const probeKinds = ['startup', 'liveness', 'readiness'] as const;
+const probeKinds = ['startup', 'liveness', 'readiness'] as const;
 
 export type ProbeKind = (typeof probeKinds)[number];
 
@@ -153,6 +153,6 @@ export class Prober {
   }
 }
 
-export function probeOf(container: Container, kind: ProbeKind): Probe | undefined {
+function probeOf(container: Container, kind: ProbeKind): Probe | undefined {
   return container[`${kind}Probe`];
 }

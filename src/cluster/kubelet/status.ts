@@ -95,7 +95,7 @@ function stateOf(instance: InstanceView, container: Container): ContainerStatus[
   }
 }
 
-export function terminatedState(instance: InstanceView, container: Container): TerminatedState {
+function terminatedState(instance: InstanceView, container: Container): TerminatedState {
   const { exitCode, reason, startedAt, finishedAt, id } = instance;
   const message = terminationMessage(instance, container);
   return {
@@ -138,7 +138,7 @@ function missing(input: StatusInput, container: Container, old: ContainerStatus 
   return { ...status, lastState: { terminated: unknown }, restartCount: status.restartCount + 1 };
 }
 
-export function unknownEnd(message: string): TerminatedState {
+function unknownEnd(message: string): TerminatedState {
   return { exitCode: 137, reason: 'ContainerStatusUnknown', message, startedAt: null, finishedAt: null };
 }
 

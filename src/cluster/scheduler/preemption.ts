@@ -7,7 +7,7 @@ export interface Preemption {
   readonly victims: readonly PodObject[];
 }
 
-export function priorityOf({ spec }: PodObject): number {
+function priorityOf({ spec }: PodObject): number {
   return Number(spec['priority'] ?? 0);
 }
 
