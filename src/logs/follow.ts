@@ -200,9 +200,10 @@ class Follower {
   async *#read(purpose: 'follow' | 'rest'): AsyncGenerator<LogLine, Reading, undefined> {
     const which = this.#options.source.which();
     if (which === 'gone') return { added: 0, trouble: { kind: 'gone', message: 'the log is gone with its pod' } };
+    const isFollowed = purpose === 'follow' && which === 'current';
     let added = 0;
     try {
-      for await (const chunk of await this.#open(purpose, which)) {
+      for await (const chunk of await this.#open(isFollowed, which)) {
         const before = this.#assembler.position;
         const lines = this.#assembler.push(chunk);
         if (lines.some(({ gap }) => gap !== undefined) && (await this.#isAnotherNow(which))) {
@@ -210,7 +211,7 @@ class Follower {
           return { added, trouble: { kind: 'unavailable', message: 'the container was started again' } };
         }
         added += lines.length;
-        yield* purpose === 'follow' ? await this.#withSkips(lines, before) : lines;
+        yield* isFollowed ? await this.#withSkips(lines, before) : lines;
         if (this.#assembler.complaint !== null || (purpose === 'follow' && this.#isLeft)) break;
       }
       return { added, trouble: this.#judgeEnd() };
@@ -224,11 +225,11 @@ class Follower {
     return this.#end !== 'open' && this.#end !== 'terminated';
   }
 
-  async #open(purpose: 'follow' | 'rest', which: 'current' | 'previous'): Promise<ByteStream> {
+  async #open(isFollowed: boolean, which: 'current' | 'previous'): Promise<ByteStream> {
     const { sinceTime } = this.#assembler;
     const query: LogQuery = {
       timestamps: true,
-      ...(purpose === 'follow' && which === 'current' ? { follow: true } : {}),
+      ...(isFollowed ? { follow: true } : {}),
       ...(which === 'previous' ? { previous: true } : {}),
       ...(sinceTime === undefined ? {} : { sinceTime }),
     };
@@ -277,9 +278,11 @@ class Follower {
   async #isInNewestFile(time: LogTime): Promise<boolean> {
     const query = { timestamps: true, sinceTime: formatSeconds(time.seconds), limitBytes: timestampBytes };
     for (let attempt = 1; ; attempt++) {
+      // The container may have been started again since.
+      const previous = this.#options.source.which() === 'previous';
       try {
         const chunks: Uint8Array[] = [];
-        for await (const chunk of await this.#request(query)) chunks.push(chunk);
+        for await (const chunk of await this.#request(previous ? { ...query, previous } : query)) chunks.push(chunk);
         const first = readTimestamp(Buffer.concat(chunks));
         return first !== null && compareTimes(first.time, time) <= 0;
       } catch (error) {

@@ -139,3 +139,21 @@ test.each([
   expect(texts(got)).toEqual(['one', 'two', 'three', 'four']);
   expect(server.api.requests).toHaveLength(isOther ? 3 : 2);
 });
+
+test('a pause in the log of an instance before is no gap, however slowly it is read', async () => {
+  const server = await startLogServer();
+  const clock = new VirtualClock();
+  // So long that the last line comes in another chunk than the first.
+  const long = 'x'.repeat(1_000_000);
+  server.append(second(0, 'one'), second(0, long), second(10, 'two'));
+  server.next = [{ seconds: epoch + 20, bytes: Buffer.from(`${second(20, 'not mine')}\n`) }];
+  server.which = 'previous';
+  server.start();
+  const lines = server.follow(clock);
+  expect((await lines.next()).value).toMatchObject({ text: 'one' });
+  clock.advance(60_000);
+  expect((await lines.next()).value).toMatchObject({ text: long });
+  expect((await lines.next()).value).toMatchObject({ text: 'two' });
+  expect(queries(server)).toEqual([{ previous: 'true' }]);
+  await lines.return();
+});
