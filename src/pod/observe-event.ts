@@ -110,8 +110,9 @@ function tellFailed(container: ContainerFacts, text: string, growth: number, at:
   if (text.startsWith(eventTexts.failedPull)) {
     return failedPull(container, at, source, sign(container, 'failed', growth, 'ErrImagePull', text));
   }
-  if (!text.startsWith(eventTexts.error)) return null;
-  const words = text.slice(eventTexts.error.length);
+  const isHook = eventTexts.internalHook.test(text);
+  if (!text.startsWith(eventTexts.error) && !isHook) return null;
+  const words = isHook ? text : text.slice(eventTexts.error.length);
   if (words === pullBackOffReason || failedPullReasons.has(words)) {
     const short = sign(container, 'failed', 0, words, null);
     return short.class === 'unknown' ? null : failedPull(container, at, source, short);

@@ -144,6 +144,7 @@ export const eventTexts = {
   invalidName: 'Failed to apply default image tag ',
   backOffPull: 'Back-off pulling image ',
   error: 'Error: ',
+  internalHook: /^Internal Pre(Create|Start)Container hook failed: /,
 } as const;
 
 /** What `Error: …` says of a missing or wrong object, as against a runtime's error (kubelet: kuberuntime_container.go). */

@@ -254,6 +254,13 @@ describe('a container that cannot be started', () => {
     expect(silent.outcome('a')).toMatchObject({ outcome: 'pullFailed', class: 'unknown' });
   });
 
+  test.each(['Create', 'Start'])('a hook of the kubelet before %s that fails is no failed pull', (what) => {
+    const build = switched();
+    build.says('a', 'Failed', `Internal Pre${what}Container hook failed: no more exclusive cores`);
+    build.shows({ a: placeholderEnded('P-a') });
+    expect(build.outcome('a')).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'startError' });
+  });
+
   test('argo#14074, kubernetes#14491: a start error is an end, with exit code 128', () => {
     const build = switched();
     build.says('a', 'Failed', 'Error: failed to create containerd task: exec: "/nope": no such file');
