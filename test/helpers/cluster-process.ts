@@ -22,7 +22,9 @@ export async function startClusterProcess(options: ClusterOptions): Promise<Clus
   return { kubeConfig, url, stop: () => stop(child) };
 }
 
+/** Rejects when the cluster has found that it showed what no real one shows. */
 async function stop(child: ChildProcess): Promise<void> {
   child.stdin?.end();
-  if (child.exitCode === null) await once(child, 'exit');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  if (child.exitCode) throw new Error(`the cluster's process ended with ${child.exitCode}`);
 }
