@@ -34,9 +34,7 @@ export class WorkQueue {
       return;
     }
     this.#keys.add(key);
-    this.#working ??= this.#run().finally(() => {
-      this.#working = undefined;
-    });
+    this.#working ??= this.#run();
   }
 
   async stop(): Promise<void> {
@@ -58,5 +56,7 @@ export class WorkQueue {
         this.add(key, retryMs);
       }
     }
+    // In the same breath as the last look: a key that is added between the two would lie until the next one.
+    this.#working = undefined;
   }
 }

@@ -65,6 +65,8 @@ export class EventRecorder {
   readonly #buckets = new Map<string, Bucket>();
   readonly #stop = new AbortController();
   #writing: Promise<void> | undefined;
+  /** Until the last look into the queue: an Event that comes after it begins anew. */
+  #isWriting = false;
   /** Names are made of the time: no two are the same. */
   #lastName = 0n;
 
@@ -76,9 +78,9 @@ export class EventRecorder {
   record(event: PodEvent): void {
     if (this.#stop.signal.aborted || this.#queue.length >= queueMax) return;
     this.#queue.push(event);
-    this.#writing ??= this.#drain().finally(() => {
-      this.#writing = undefined;
-    });
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    this.#writing = this.#drain();
   }
 
   async stop(): Promise<void> {
@@ -108,6 +110,7 @@ export class EventRecorder {
         logger.debug('an Event was lost', { reason: event.reason, error });
       }
     }
+    this.#isWriting = false;
   }
 
   async #write(event: PodEvent): Promise<void> {

@@ -89,9 +89,7 @@ export class StatusManager {
   #enqueue(uid: string): void {
     if (this.#stop.signal.aborted) return;
     this.#queue.add(uid);
-    this.#working ??= this.#work().finally(() => {
-      this.#working = undefined;
-    });
+    this.#working ??= this.#work();
   }
 
   async #work(): Promise<void> {
@@ -108,6 +106,8 @@ export class StatusManager {
         this.#retry(uid);
       }
     }
+    // In the same breath as the last look: one that is queued between the two would lie until the next one.
+    this.#working = undefined;
   }
 
   #retry(uid: string): void {
