@@ -170,13 +170,18 @@ export const clusterRole = object('ClusterRole', { ...typed, rules: list(policyR
 export const roleBinding = object('RoleBinding', { ...typed, subjects: list(subject), roleRef: roleReference });
 export const clusterRoleBinding = object('ClusterRoleBinding', roleBinding.fields);
 
+const labelSelector = object('LabelSelector', {
+  matchLabels: map(string),
+  matchExpressions: list(object('LabelSelectorRequirement', { key: string, operator: string, values: list(string) })),
+});
+
 export const podDisruptionBudget = object(
   'PodDisruptionBudget',
   {
     ...typed,
     spec: object('PodDisruptionBudgetSpec', {
       minAvailable: intOrString,
-      selector: any,
+      selector: labelSelector,
       maxUnavailable: intOrString,
       unhealthyPodEvictionPolicy: string,
     }),

@@ -168,4 +168,28 @@ describe('eviction', () => {
     });
     expect(body.message).toBe("Cannot evict pod as it would violate the pod's disruption budget.");
   });
+
+  const expression = (operator: string, ...values: string[]): object => ({
+    matchExpressions: [{ key: 'app', operator, ...(values.length > 0 && { values }) }],
+  });
+  test.each([
+    [{}, true],
+    [undefined, false],
+    [{ matchLabels: { app: 'y' } }, false],
+    [expression('In', 'x', 'y'), true],
+    [expression('In', 'y'), false],
+    [expression('NotIn', 'y'), true],
+    [expression('NotIn', 'x'), false],
+    [expression('Exists'), true],
+    [expression('DoesNotExist'), false],
+  ])('a budget with the selector %j forbids it: %s', async (selector, forbids) => {
+    const { send, podWhen } = await startStand();
+    await send('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
+      metadata: { name: 'b' },
+      spec: { maxUnavailable: 0, ...(selector && { selector }) },
+    });
+    await send('POST', pods, aPod('p', { labels: { app: 'x' } }));
+    await podWhen('p', allRun);
+    expect((await send('POST', `${pods}/p/eviction`, evict)).status).toBe(forbids ? 429 : 201);
+  });
 });

@@ -45,11 +45,16 @@ function disrupted(pod: PodObject, now: number): PodObject {
   return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
 }
 
+interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
 interface Budget extends ApiObject {
   spec: {
     minAvailable?: number | string;
     maxUnavailable?: number | string;
-    selector?: { matchLabels?: Record<string, string> };
+    selector?: LabelSelector;
   };
 }
 
@@ -57,8 +62,7 @@ function refuseByBudget({ context }: Call, pod: PodObject): void {
   const { namespace = '', labels = {} } = pod.metadata;
   const budgets = context.store.list('poddisruptionbudgets.policy', `${namespace}/`) as Budget[];
   for (const budget of budgets) {
-    const covers = (own: Readonly<Record<string, string>>): boolean =>
-      Object.entries(budget.spec.selector?.matchLabels ?? {}).every(([key, value]) => own[key] === value);
+    const covers = (own: Readonly<Record<string, string>>): boolean => isSelected(own, budget.spec.selector);
     if (!covers(labels)) continue;
     const pods = (context.store.list('pods', `${namespace}/`) as PodObject[]).filter((one) =>
       covers(one.metadata.labels ?? {}),
@@ -80,6 +84,27 @@ function refuseByBudget({ context }: Call, pod: PodObject): void {
       code: 429,
     });
   }
+}
+
+/** An empty selector takes every pod, none takes no pod. */
+function isSelected(labels: Readonly<Record<string, string>>, selector: LabelSelector | undefined): boolean {
+  if (selector === undefined) return false;
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  if (!Object.entries(matchLabels).every(([key, value]) => labels[key] === value)) return false;
+  return matchExpressions.every(({ key, operator, values = [] }) => {
+    const value = labels[key];
+    const isListed = value !== undefined && values.includes(value);
+    switch (operator) {
+      case 'In':
+        return isListed;
+      case 'NotIn':
+        return !isListed;
+      case 'Exists':
+        return value !== undefined;
+      default:
+        return value === undefined;
+    }
+  });
 }
 
 function neededHealthy({ spec }: Budget, total: number): number {
