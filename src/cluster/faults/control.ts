@@ -49,6 +49,8 @@ export class Faults implements FaultControl {
   #names = 0;
   /** One thing happens to the cluster at a time. */
   #turn: Promise<void> = Promise.resolve();
+  /** How often all faults were taken away: what was due before and had to wait for its turn does not come then. */
+  #clears = 0;
 
   constructor(options: FaultControlOptions) {
     this.#options = options;
@@ -84,11 +86,16 @@ export class Faults implements FaultControl {
   clear(): void {
     for (const name of [...this.#scheduled.keys()]) this.remove(name);
     this.#options.rules.clear();
+    this.#clears += 1;
   }
 
   strike(fault: ClusterFault): Promise<void> {
     if (!isClusterFault(fault)) return Promise.reject(noStrike(fault));
-    const struck = this.#turn.then(() => this.#strike(fault));
+    return this.#inTurn(fault, () => this.#strike(fault));
+  }
+
+  #inTurn(fault: ClusterFault, strike: () => Promise<void> | undefined): Promise<void> {
+    const struck = this.#turn.then(strike);
     this.#turn = struck.catch((error: unknown) => {
       this.#options.logger.info('a fault could not be played', { fault: fault.kind, error });
     });
@@ -105,7 +112,9 @@ export class Faults implements FaultControl {
     const { clock, random } = this.#options;
     const timer = clock.schedule(random.duration(delay), () => {
       this.#scheduled.delete(name);
-      if (rule.rate === undefined || random.chance(rule.rate)) this.strike(fault).catch(() => undefined);
+      const clears = this.#clears;
+      const strike = (): Promise<void> | undefined => (clears === this.#clears ? this.#strike(fault) : undefined);
+      if (rule.rate === undefined || random.chance(rule.rate)) this.#inTurn(fault, strike).catch(() => undefined);
       if (left > 1 && rule.everyMs !== undefined) this.#schedule(name, rule, fault, left - 1, rule.everyMs);
     });
     this.#scheduled.set(name, { rule, cancel: () => timer.cancel() });

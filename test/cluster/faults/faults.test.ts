@@ -371,6 +371,16 @@ describe('of the cluster', () => {
     expect(clock.now() - setBackAt).toBeLessThan(60_000);
   });
 
+  test('what had to wait for its turn does not come after all were taken away', async () => {
+    const { cluster, pass, send: ask } = await startStand();
+    cluster.faults.add({ fault: { kind: 'silenceNode', downMs: 60_000 }, afterMs: 1_000 });
+    cluster.faults.add({ fault: { kind: 'restartApiServer', downMs: 60_000 }, afterMs: 2_000 });
+    await pass(10_000);
+    cluster.faults.clear();
+    await pass(80_000);
+    expect((await ask('GET', pods)).status).toBe(200);
+  });
+
   test('by schedule it happens again and again, until it is taken away', async () => {
     const { cluster, pass, watch: follow } = await startStand();
     const name = cluster.faults.add({ fault: { kind: 'dropConnections' }, everyMs: 10_000 });
