@@ -37,42 +37,61 @@ export class FrontDoor {
 
   #tracked(request: ApiRequest, response: ApiResponse, body: AsyncIterable<string | Uint8Array>): ApiResponse {
     const pieces = body[Symbol.asyncIterator]();
-    let wake: () => void = () => undefined;
-    const ended = new Promise<IteratorReturnResult<undefined>>((resolve) => {
-      wake = () => resolve({ value: undefined, done: true });
-    });
+    const guard = new Guarded(pieces, () => end());
     const end = (): void => {
       this.#streams.delete(end);
       request.signal.removeEventListener('abort', end);
-      wake();
+      guard.leave();
       void pieces.return?.();
     };
     this.#streams.add(end);
     request.signal.addEventListener('abort', end, { once: true });
     // The client may have gone away before there was an answer.
     if (request.signal.aborted) end();
-    return { ...response, body: guarded(pieces, ended, end) };
+    return { ...response, body: guard };
   }
 }
 
-/** Ends when its pieces do or when it is told to, whatever its pieces wait for. */
-function guarded<T>(
-  pieces: AsyncIterator<T>,
-  ended: Promise<IteratorReturnResult<undefined>>,
-  end: () => void,
-): AsyncIterableIterator<T> {
-  return {
-    async next() {
-      const piece = await Promise.race([ended, pieces.next()]);
-      if (piece.done === true) end();
-      return piece;
-    },
-    async return() {
-      end();
-      return { value: undefined, done: true };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+const over: IteratorReturnResult<undefined> = { value: undefined, done: true };
+
+/**
+ * Ends when its pieces do or when it is left, whatever its pieces wait for. (No race against a promise of the end: that
+ * would remember every piece for as long as the stream lasts.)
+ */
+class Guarded<T> implements AsyncIterableIterator<T> {
+  readonly #pieces: AsyncIterator<T>;
+  readonly #onEnd: () => void;
+  #isLeft = false;
+  /** Of the reader that waits for a piece. */
+  #settle: ((piece: IteratorResult<T>) => void) | undefined;
+
+  constructor(pieces: AsyncIterator<T>, onEnd: () => void) {
+    this.#pieces = pieces;
+    this.#onEnd = onEnd;
+  }
+
+  leave(): void {
+    this.#isLeft = true;
+    this.#settle?.(over);
+  }
+
+  next(): Promise<IteratorResult<T>> {
+    if (this.#isLeft) return Promise.resolve(over);
+    return new Promise((resolve, reject) => {
+      this.#settle = resolve;
+      this.#pieces.next().then((piece) => {
+        if (piece.done === true) this.#onEnd();
+        resolve(piece);
+      }, reject);
+    });
+  }
+
+  return(): Promise<IteratorResult<T>> {
+    this.#onEnd();
+    return Promise.resolve(over);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
