@@ -197,9 +197,13 @@ export class StepRun {
     try {
       await runtime.runContainer(build, ref.container);
       const outcome = await this.#verdict(ref);
-      if (outcome === undefined)
+      if (outcome === undefined) {
+        // It goes with the pod; its log ends with what it has printed by now.
+        await runtime.removeContainer(build, ref.container);
+        await this.#lastLines(ref, log, true);
         return this.#settle(ref, { ...blankResult(ref, planned), status: 'detached', startedAt });
-      await this.#lastLines(ref, log, outcome);
+      }
+      await this.#lastLines(ref, log, outcome.outcome === 'canceled');
       const told = maskOutcome(outcome, this.#options.mask);
       const ended = { status: statusOf(outcome), outcome: told, startedAt, endedAt: this.#now() };
       const blank = blankResult(ref, planned);
@@ -257,10 +261,9 @@ export class StepRun {
     }
   }
 
-  /** Waits for the rest of the log of a step that has ended, but not for ever. */
-  async #lastLines(ref: StepRef, log: Promise<void>, outcome: SettledOutcome): Promise<void> {
+  /** Waits for the rest of the log of a step that has ended or is given up, but not for ever. */
+  async #lastLines(ref: StepRef, log: Promise<void>, isCanceled: boolean): Promise<void> {
     const timer = new AbortController();
-    const isCanceled = outcome.outcome === 'canceled';
     const late = sleep(this.#options.clock, isCanceled ? canceledLinesMs : lastLinesMs, timer.signal).then(
       () => true,
       () => false,

@@ -198,6 +198,27 @@ describe('what runs beside the steps', () => {
     expect(result.outcome).toBe('succeeded');
   });
 
+  test('what a service has printed by the end of the steps is told before it is settled', async () => {
+    const lives = { db: { runsOn: true, log: ['ready'], lastLines: ['query', 'done'] } };
+    const { events } = await run(withService, lives);
+    const ofService = events.filter((event) => 'step' in event && event.step.name === 'db');
+    expect(ofService.map((event) => (event.type === 'step.log' ? event.line : event.type))).toEqual([
+      'step.started',
+      'ready',
+      'query',
+      'done',
+      'step.settled',
+    ]);
+  });
+
+  test('a service whose log cannot be read to its end does not hold the build up', async () => {
+    const clock = new VirtualClock();
+    const ran = run(withService, { db: { runsOn: true, logHangs: true } }, { clock });
+    while (clock.nextAt === undefined) await new Promise(setImmediate);
+    clock.advanceTo(clock.nextAt);
+    expect((await ran).result.outcome).toBe('succeeded');
+  });
+
   test('a service that dies is told at once, and the steps decide', async () => {
     const runtime = new ScriptedRuntime({ db: { runsOn: true }, a: { runsOn: true } });
     const events: ExecutorEvent[] = [];

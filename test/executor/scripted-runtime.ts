@@ -7,6 +7,8 @@ import type { Build, BuildStreamItem, BuildView, Runtime } from '../../src/runti
 
 export interface Life {
   readonly log?: readonly string[];
+  /** Lines that come only when its log is read to the end. */
+  readonly lastLines?: readonly string[];
   /** Its log can be read no further, and does not end. */
   readonly logHangs?: boolean;
   /** Not before `ScriptedRuntime.end` says so. */
@@ -120,6 +122,13 @@ export class ScriptedRuntime implements Partial<Runtime> {
     for (const [index, text] of (this.#life(name).log ?? []).entries()) yield { text, at: '', position: String(index) };
     const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }));
     await (this.#life(name).logHangs === true ? aborted : Promise.race([this.#container(name).settled, aborted]));
+    if (signal?.aborted === true) return;
+    for (const text of this.#life(name).lastLines ?? []) yield { text, at: '', position: `last ${text}` };
+  }
+
+  removeContainer(_build: Build, name: string): Promise<void> {
+    this.#container(name).settle(canceled());
+    return Promise.resolve();
   }
 
   async *streamBuild(_build: Build, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<BuildStreamItem> {
