@@ -73,6 +73,7 @@ export class BuildRecord implements PodListener {
   #limits: PhaseLimits;
   #endSubscription: () => void = () => undefined;
   #early: (() => void)[] = [];
+  #isTelling = false;
   #cleanups: (() => void)[] = [];
 
   constructor(options: RecordOptions) {
@@ -153,12 +154,11 @@ export class BuildRecord implements PodListener {
     this.uid = pod.metadata.uid;
     this.pod = pod;
     this.#seen({ what: 'pod', pod });
-    this.#actors.created(pod, facts);
     this.retriesPulls = facts.retries ?? false;
+    this.#tell(() => this.#actors.created(pod, facts));
     const early = this.#early;
     this.#early = [];
     for (const tell of early) tell();
-    this.waiters.check();
   }
 
   onPod(delta: Delta<Pod>): void {
@@ -189,8 +189,7 @@ export class BuildRecord implements PodListener {
       container,
     });
     this.#seen({ what: 'kubeEvent', event, container });
-    this.#actors.observeEvent(event);
-    this.waiters.check();
+    this.#tell(() => this.#actors.observeEvent(event));
   }
 
   onHealth(health: RuntimeHealth): void {
@@ -204,8 +203,7 @@ export class BuildRecord implements PodListener {
     if (this.pod !== undefined && !isNewer(pod.metadata.resourceVersion, this.pod.metadata.resourceVersion)) return;
     this.pod = pod;
     this.#seen({ what: 'pod', pod });
-    this.#actors.observePod(pod);
-    this.waiters.check();
+    this.#tell(() => this.#actors.observePod(pod));
   }
 
   observeGone(pod: Pod, finalStateKnown: boolean): void {
@@ -213,8 +211,7 @@ export class BuildRecord implements PodListener {
     this.gone = true;
     this.pod = pod;
     this.#seen({ what: 'gone', pod });
-    this.#actors.observeGone(pod, finalStateKnown);
-    this.waiters.check();
+    this.#tell(() => this.#actors.observeGone(pod, finalStateKnown));
   }
 
   /** Cancels what has no verdict: the whole build, or one container of it. */
@@ -321,6 +318,17 @@ export class BuildRecord implements PodListener {
     return actors;
   }
 
+  /** Waits are judged only when all actors have learned of it: before, some still show what was. */
+  #tell(observation: () => void): void {
+    this.#isTelling = true;
+    try {
+      observation();
+    } finally {
+      this.#isTelling = false;
+    }
+    this.waiters.check();
+  }
+
   #onChange(change: StateChange): void {
     const told: StateChange =
       change.actor === 'container'
@@ -332,7 +340,7 @@ export class BuildRecord implements PodListener {
       if (container !== undefined) this.#limits.changed(container, change.state);
     }
     this.#options.onChange(this.handle, told);
-    this.waiters.check();
+    if (!this.#isTelling) this.waiters.check();
   }
 
   #nameInPipeline(containerName: string | undefined): string | null {

@@ -72,23 +72,29 @@ it('the log of a build whose pod ended before it was assembled ends', async () =
   await second.removeBuild(adopted);
 });
 
-it('a step that may have run before its pod went unseen has a gap for a log', async () => {
+it('steps that may have run before their pod went unseen have a gap for a log, each', async () => {
   let isSilent = false;
   const { clock, release } = clockThatHolds(777);
   const runtime = await stand.open({ client: silentClient(() => isSilent), owner: 'worker-unseen', clock });
-  const build = await runtime.setupBuild({ ...spec(step('a', 'echo one')), timeouts: { pullMs: 777 } });
+  const names = ['a', 'b'];
+  const steps = names.map((name) => step(name, 'echo one'));
+  const build = await runtime.setupBuild({ ...spec(...steps), timeouts: { pullMs: 777 } });
   await runtime.assembleBuild(build);
   isSilent = true;
-  const launched = runtime.runContainer(build, 'a');
-  const log = logOf(runtime, build, 'a');
+  const launched = names.map((name) => runtime.runContainer(build, name));
+  const logs = names.map((name) => logOf(runtime, build, name));
   await eventually(
-    () => stand.cluster.requests.count({ verb: 'patch', name: build.podName, userAgent: 'admin' }) > 0,
-    'the step is asked for',
+    () => stand.cluster.requests.count({ verb: 'patch', name: build.podName, userAgent: 'admin' }) > 1,
+    'the steps are asked for',
   );
   await stand.admin.delete({ resource: 'pods', namespace, name: build.podName }, { gracePeriodSeconds: 0 });
   await release();
-  expect(await launched).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'podDeleted' });
-  expect(await log).toEqual(['GAP unavailable the pod ended before it told whether the container ran']);
+  for (const outcome of await Promise.all(launched)) {
+    expect(outcome).toMatchObject({ outcome: 'terminated', exitCode: null, cause: 'podDeleted' });
+  }
+  for (const log of await Promise.all(logs)) {
+    expect(log).toEqual(['GAP unavailable the pod ended before it told whether the container ran']);
+  }
   await runtime.close();
 });
 
