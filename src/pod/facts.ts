@@ -51,7 +51,10 @@ export interface ContainerFacts {
   /** The placeholder still ran in an object whose spec had the step's image: whenever it ended, the switch came first. */
   readonly wasAliveAtSwitch: boolean;
   readonly placeholderIDs: readonly string[];
+  /** In the order in which they ran. */
   readonly ownIDs: readonly string[];
+  /** The newest of them, as long as it was only seen created: a kubelet that restarts then makes another instead. */
+  readonly createdID: string | null;
   /** It was shown running in a pod that its kubelet was about to end, and why: what ends it is no longer its own. */
   readonly doom: 'sandbox' | 'givenUp' | null;
   readonly waitingReason: string | null;
@@ -110,6 +113,7 @@ function initialContainerFacts(name: string): ContainerFacts {
     wasAliveAtSwitch: false,
     placeholderIDs: [],
     ownIDs: [],
+    createdID: null,
     doom: null,
     waitingReason: null,
     heldUpBy: null,

@@ -97,7 +97,7 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   const identity = identify(facts, next, status, pod);
   if (identity === 'own') {
     const doom = next.doom ?? (status.state?.running === undefined ? null : doomOf(pod));
-    next = { ...next, ownIDs: withOwn(next, status, id), doom };
+    next = { ...next, ownIDs: withOwn(next, status, id), createdID: createdOf(next, status, id), doom };
   }
   // Before a request everything is taken for the placeholder, unless its image says that somebody else has asked.
   const isPlaceholder = identity === 'placeholder' && (hasPlaceholder || next.requestedAt !== null);
@@ -117,15 +117,23 @@ function doomOf(pod: Pod): ContainerFacts['doom'] {
 }
 
 /**
- * In the order in which they ran. A step that ended with the placeholder's code is started again under the rules, and
- * its first instance may never have been the newest one of a status that was seen.
+ * A step that ended with the placeholder's code is started again under the rules, and its first instance may never have
+ * been the newest one of a status that was seen. One that was created and never started is none.
  */
-function withOwn({ ownIDs, placeholderIDs }: ContainerFacts, status: ContainerStatus, id: string): readonly string[] {
+function withOwn(container: ContainerFacts, status: ContainerStatus, id: string): readonly string[] {
+  const { ownIDs, createdID, placeholderIDs } = container;
   if (ownIDs.includes(id)) return ownIDs;
   const before = status.lastState?.terminated?.containerID;
-  const isOwnToo =
-    ownIDs.length === 0 && before !== undefined && placeholderIDs.length > 0 && !placeholderIDs.includes(before);
-  return isOwnToo ? [before, id] : [...ownIDs, id];
+  const wasPlaceholder = before === undefined || placeholderIDs.includes(before);
+  const isOwnToo = ownIDs.length === 0 && placeholderIDs.length > 0 && !wasPlaceholder;
+  if (isOwnToo) return [before, id];
+  return [...(wasPlaceholder ? ownIDs.filter((own) => own !== createdID) : ownIDs), id];
+}
+
+function createdOf({ ownIDs, createdID }: ContainerFacts, status: ContainerStatus, id: string): string | null {
+  const isKnownToRun = ownIDs.includes(id) && createdID !== id;
+  const hasRun = status.state?.waiting === undefined || status.lastState?.terminated?.containerID === id;
+  return isKnownToRun || hasRun ? null : id;
 }
 
 function hasPlaceholderEnded(facts: PodFacts, container: ContainerFacts): boolean {

@@ -106,6 +106,30 @@ describe('a container that was created and never started', () => {
     build.after(600_000);
     expect(build.state('a')).toBe('running');
   });
+
+  test.each([true, false])(
+    'is not the one whose log is read, where another came instead (from the start: %s)',
+    (direct) => {
+      const build = TestBuild.ready({ direct, containers: ['a'], restartOn: 213 });
+      if (!direct) build.request('a');
+      const lastState = direct ? {} : { lastState: placeholderEnded('P-a', 213).state ?? {} };
+      // Between create and start the kubelet was stopped (seen in a world of chance).
+      build.shows({ a: { ...created(''), state: { waiting: {} }, ...lastState } });
+      expect(build.actors.container('a').containerID).toBe('C-a');
+      build.shows({ a: step('C-a2', { restartCount: 2 }) });
+      expect(build.actors.container('a').containerID).toBe('C-a2');
+      build.shows({ a: step('C-a3', { restartCount: 3, lastState: stepEnded('C-a2', 213).state ?? {} }) });
+      expect(build.actors.container('a').containerID).toBe('C-a2');
+    },
+  );
+
+  test('is the first one, where it was started after all', () => {
+    const build = TestBuild.ready({ containers: ['a'], restartOn: 213 });
+    build.request('a');
+    build.shows({ a: { ...created(''), state: { waiting: {} } } });
+    build.shows({ a: step('C-a2', { restartCount: 2, lastState: stepEnded('C-a', 213).state ?? {} }) });
+    expect(build.actors.container('a').containerID).toBe('C-a');
+  });
 });
 
 describe('a pod that its kubelet has given up while containers still run', () => {
