@@ -61,7 +61,8 @@ export class Caller {
   readonly #abort = new AbortController();
   #build: Build | undefined;
   #runtime: Runtime | undefined;
-  #wasAssembled = false;
+  /** Its pod was there, made by this worker or found by a later one: it is not made again. */
+  #isOnCluster = false;
 
   constructor(plan: PlannedBuild, options: CallerOptions) {
     this.#options = options;
@@ -124,8 +125,11 @@ export class Caller {
     const { runtime, adopted } = shift;
     const { report } = this;
     const known = adopted.get(report.plan.id);
-    if (known !== undefined) return known;
-    if (this.#wasAssembled) {
+    if (known !== undefined) {
+      this.#isOnCluster = true;
+      return known;
+    }
+    if (this.#isOnCluster) {
       report.lost = true;
       report.removed = true;
       return undefined;
@@ -151,7 +155,7 @@ export class Caller {
         (reason: unknown) => reason,
       );
       if (error === undefined) {
-        this.#wasAssembled = true;
+        this.#isOnCluster = true;
         return build;
       }
       if (!isPodwrightError(error)) throw error;
@@ -159,8 +163,9 @@ export class Caller {
       if (error.code === 'ERR_PODWRIGHT_CONFLICT' && shift.number > 1) {
         await this.#verb(shift, 'remove', () => runtime.removeBuild(build));
         const [found] = (await this.#verb(shift, 'adopt', () => runtime.adopt())).filter(({ id }) => id === build.id);
-        if (found !== undefined) return found;
-        continue;
+        if (found === undefined) continue;
+        this.#isOnCluster = true;
+        return found;
       }
       report.assemblyError = error.code;
       return build;

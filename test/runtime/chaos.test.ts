@@ -8,7 +8,7 @@ import { playWorld } from '../chaos/world.ts';
 const worlds = 20;
 
 it('no false verdict, nothing lost', async () => {
-  const first = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+  const first = Number(process.env['SEED'] ?? 1);
   const outcomes = new Set<string>();
   for (let seed = first; seed < first + worlds; seed++) {
     const { wrong, reports } = await playWorld(seed);
@@ -19,7 +19,7 @@ it('no false verdict, nothing lost', async () => {
 });
 
 /** Worlds that something was once wrong in. */
-const found = [34, 116, 488, 594, 601, 887, 909, 960, 1149, 100_187, 100_448];
+const found = [34, 116, 488, 594, 601, 887, 909, 960, 1149, 100_187, 100_448, 251_003, 264_843, 700_531];
 
 it.each(found)('world %i goes well', async (seed) => {
   expect((await playWorld(seed)).wrong).toEqual([]);
