@@ -30,8 +30,8 @@ export interface Profile {
   readonly retriesAtBackOffEnd: boolean;
   /** `PodReadyToStartContainers` is written as soon as the sandbox is up, not with the next sync (1.36). */
   readonly sandboxReadyAtOnce: boolean;
-  /** The reason beside `PodReadyToStartContainers=False` (1.37). */
-  readonly sandboxNotReadyReason: string | undefined;
+  /** `PodReadyToStartContainers=False` has a reason and says in words what the sandbox lacks (1.37). */
+  readonly sandboxNotReadyTold: boolean;
   /** `status.resources` and `allocatedResources` are written for pods and containers (pod level 1.36). */
   readonly podResources: boolean;
   /** The instance before the last is forgotten about a second after the last one ended (up to 1.34). */
@@ -60,7 +60,7 @@ const v136: Profile = {
   relistAfterSync: true,
   retriesAtBackOffEnd: true,
   sandboxReadyAtOnce: true,
-  sandboxNotReadyReason: undefined,
+  sandboxNotReadyTold: false,
   podResources: true,
   forgetsLastState: false,
   spamKeyHasType: true,
@@ -109,7 +109,7 @@ const v137: Profile = {
   name: '1.37',
   minor: '37',
   gitVersion: 'v1.37.2',
-  sandboxNotReadyReason: 'PodSandboxNotReady',
+  sandboxNotReadyTold: true,
   doubledCauses: false,
   claimsText: false,
 };

@@ -117,6 +117,9 @@ export const texts = {
   noSandboxNetwork:
     'rpc error: code = Unknown desc = failed to setup network for sandbox: plugin type="bridge" failed (add): no IP addresses available in range set',
   nodeNotReady: 'Node is not ready',
+  sandboxNotReadyReason: 'PodSandboxNotReady',
+  noSandbox: 'no pod sandbox exists',
+  sandboxNotReady: 'pod sandbox is not ready',
   taintDeletion: 'Taint manager: deleting due to NoExecute taint',
   markedForDeletion: (pod: string): string => `Marking for deletion Pod ${pod}`,
 

@@ -16,7 +16,7 @@ describe('a replay of a real cluster gives each container its true verdict', () 
   });
 
   test('there are recordings, and each expectation names a container', () => {
-    expect(traces.length).toBeGreaterThanOrEqual(198);
+    expect(traces.length).toBeGreaterThanOrEqual(264);
     for (const { expected } of traces) {
       expect(expected.flatMap(({ containers }) => Object.keys(containers)).length).toBeGreaterThan(0);
     }

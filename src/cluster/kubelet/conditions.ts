@@ -1,4 +1,5 @@
 /** The kubelet's conditions of a pod, in the order in which it writes them (kubernetes.md §3.5, recordings). */
+import { texts } from '../texts.ts';
 import { timestamp } from '../times.ts';
 import type { ContainerStatus, PodCondition, PodPhase } from '../types.ts';
 import { isSidecar } from './restart.ts';
@@ -48,8 +49,9 @@ function condition(input: ConditionInput, type: string, truth: Truth, generation
 
 function sandboxReady({ sandbox, profile }: ConditionInput): Truth {
   if (sandbox?.ready === true) return isTrue;
-  const reason = profile.sandboxNotReadyReason;
-  return { status: 'False', ...(reason !== undefined && { reason }) };
+  if (!profile.sandboxNotReadyTold) return { status: 'False' };
+  const { sandboxNotReadyReason: reason, noSandbox, sandboxNotReady } = texts;
+  return { status: 'False', reason, message: sandbox === undefined ? noSandbox : sandboxNotReady };
 }
 
 function initialized({ pod, init, phase }: ConditionInput): Truth {

@@ -3,7 +3,7 @@
  */
 import { VirtualClock } from '../../../src/clock.ts';
 import { labImages, labLives } from '../../../src/cluster/backend/lab.ts';
-import { type EmbeddedCluster, startCluster } from '../../../src/cluster/index.ts';
+import { type EmbeddedCluster, type ProfileName, startCluster } from '../../../src/cluster/index.ts';
 import type { ContainerdVersion } from '../../../src/cluster/kubelet/node.ts';
 import { passTime, passTimeUntil, settled } from '../../../src/cluster/virtual-time.ts';
 import { type Action, type Frame, framesOf, isControl, type Line, type RecordingSet } from './recording.ts';
@@ -33,7 +33,7 @@ export async function playRecording(set: RecordingSet, lines: readonly Line[], s
   const cluster = await startCluster({
     backend: 'scripted',
     transport: 'memory',
-    profile: set.startsWith('1.34') ? '1.34' : '1.36',
+    profile: profiles[set],
     clock,
     seed,
     namespaces: [namespace],
@@ -58,6 +58,13 @@ export async function playRecording(set: RecordingSet, lines: readonly Line[], s
     await cluster.stop();
   }
 }
+
+const profiles: Readonly<Record<RecordingSet, ProfileName>> = {
+  '1.36.3': '1.36',
+  '1.36.3-containerd2': '1.36',
+  '1.34.4': '1.34',
+  '1.37.2': '1.37',
+};
 
 class Player {
   readonly frames: (Frame & { readonly t: number })[] = [];

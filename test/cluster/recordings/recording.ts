@@ -32,7 +32,7 @@ export type Line =
 
 const root = fileURLToPath(new URL('../../traces', import.meta.url));
 
-export const recordingSets = ['1.36.3', '1.36.3-containerd2', '1.34.4'] as const;
+export const recordingSets = ['1.36.3', '1.36.3-containerd2', '1.34.4', '1.37.2'] as const;
 
 export type RecordingSet = (typeof recordingSets)[number];
 

@@ -2,6 +2,7 @@
  * The embedded cluster shows what a real one showed when the same was done to it: the same frames in the same order, equal
  * in every field but times, ids, digests and addresses.
  */
+import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type PodRevision, SelfCheck } from '../../../src/cluster/self-check.ts';
 import { type Difference, firstDifference, firstWholeDifference } from './compare.ts';
@@ -15,6 +16,11 @@ interface Result {
   readonly name: string;
   readonly seed: number | undefined;
 }
+
+/** Recordings in which a race went another way than chance gives it here, with the reason; both ways are right. */
+const races: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync(new URL('races.json', import.meta.url), 'utf8'),
+);
 
 const results: Result[] = [];
 
@@ -36,7 +42,8 @@ describe.each(recordingSets)('recorded on %s', (set) => {
       else nearest = further(nearest, difference);
     }
     results.push({ name, seed });
-    expect(seed === undefined ? nearest : undefined).toBeUndefined();
+    if (name in races) expect(seed, `${name} is equal now: take it out of races.json`).toBeUndefined();
+    else expect(seed === undefined ? nearest : undefined).toBeUndefined();
   });
 });
 
