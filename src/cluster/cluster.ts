@@ -181,7 +181,10 @@ class Cluster implements EmbeddedCluster {
     this.#compactRegularly(this.#store.current);
     expireEvents(this.#store, this.#clock);
     await this.#startParts(backend);
-    for (const rule of this.#options.faults ?? []) this.faults.add(rule);
+    const { faults = [] } = this.#options;
+    for (const rule of faults) this.faults.add(rule);
+    // The watches of its own parts began without them.
+    if (faults.some(({ match }) => match?.own === true)) this.#front.endStreams();
   }
 
   compact(): void {

@@ -42,7 +42,7 @@ const disturbing: readonly Draw[] = [
   ofRequest({ kind: 'logHang' }, 0.3, logs),
   ofRequest({ kind: 'refuse', code: 500 }, 0.3, logs),
   ofRequest({ kind: 'resetAfter' }, 0.05, own),
-  ofRequest({ kind: 'staleList', revisions: 5 }, 0.3, own),
+  ofRequest({ kind: 'watchExpired' }, 0.3, own),
   ofRequest({ kind: 'watchEnd' }, 0.3, own),
   (random) => ({ fault: { kind: 'eventDrop' }, rate: random.between(0.1, 1) }),
   (random) => ({ fault: { kind: 'eventDelay', ms: [10, 20_000] }, rate: random.between(0.1, 1) }),

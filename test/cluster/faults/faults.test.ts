@@ -125,6 +125,18 @@ describe('of requests', () => {
 });
 
 describe('of watches', () => {
+  test('given at the start they strike those of its own parts, too, which get on all the same', async () => {
+    const fault = { kind: 'watchExpired', afterFrames: 0 } as const;
+    const match = { own: true, userAgent: 'podwright-cluster/' };
+    const stand = await startStand({ faults: [{ fault, match, rate: 1 }] });
+    const watches = (): number => stand.cluster.requests.count({ verb: 'watch', userAgent: 'podwright-cluster/' });
+    await stand.pass(10_000);
+    const before = watches();
+    await stand.send('POST', pods, aPod('a'));
+    await stand.podWhen('a', allRun);
+    expect(watches()).toBeGreaterThan(before);
+  });
+
   async function disturbed(
     kind:
       | 'watchEnd'
