@@ -22,6 +22,12 @@ const failure = (kind: Kind, more: Partial<ReflectorFailure> = {}): ReflectorFai
   ...more,
 });
 
+const toWatching: readonly ReflectorMessage[] = [
+  { type: 'start', at: 0 },
+  { type: 'list.succeeded', at: 0, resourceVersion: '4' },
+  { type: 'watch.opened', at: 0 },
+];
+
 /** Sends messages with a time that the test moves. */
 function life() {
   const actor = createActor(reflectorMachine).start();
@@ -184,6 +190,16 @@ test('a refusal degrades, is retried slowly, and heals', () => {
 
 test('stop ends it for good from every state', () => {
   const reached = new Set<unknown>();
+  const ended = { type: 'watch.ended', at: 0, draw: 0, failure: null } as const;
+  const refused = { type: 'list.failed', at: 0, draw: 0, failure: failure('refused') } as const;
+  const toEachState: (readonly ReflectorMessage[])[] = [
+    [],
+    toWatching.slice(0, 1),
+    toWatching.slice(0, 2),
+    toWatching,
+    [...toWatching, ended],
+    [...toWatching.slice(0, 1), refused],
+  ];
   fc.assert(
     fc.property(messages(), (before) => {
       const actor = createActor(reflectorMachine).start();
@@ -192,6 +208,7 @@ test('stop ends it for good from every state', () => {
       actor.send({ type: 'stop', at: 1_000_000 });
       expect(actor.getSnapshot()).toMatchObject({ value: 'stopped', status: 'done' });
     }),
+    { examples: toEachState.map((before) => [[...before]]) },
   );
   expect([...reached].sort()).toEqual(['backingOff', 'connecting', 'degraded', 'idle', 'listing', 'watching']);
 });
@@ -244,17 +261,12 @@ function messages(): fc.Arbitrary<ReflectorMessage[]> {
     fc.constant({ type: 'pause.over' as const }),
   );
   const step = fc.record({ message, wait: fc.constantFrom(0, 500, 2_000, 130_000) });
-  const prefix: ReflectorMessage[] = [
-    { type: 'start', at: 0 },
-    { type: 'list.succeeded', at: 0, resourceVersion: '4' },
-    { type: 'watch.opened', at: 0 },
-  ];
   return fc.record({ known: fc.nat(3), steps: fc.array(step, { maxLength: 25 }) }).map(({ known, steps }) => {
     let at = 0;
     const rest = steps.map(({ message: each, wait }) => {
       at += wait;
       return { ...each, at };
     });
-    return [...prefix.slice(0, known), ...rest];
+    return [...toWatching.slice(0, known), ...rest];
   });
 }
