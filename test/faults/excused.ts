@@ -39,6 +39,11 @@ const excused: readonly Excuse[] = [
     why: 'that it was being pulled is an Event, which the kubelet may fail to write in time',
   },
   {
+    test: 'a placeholder that cannot be had is told',
+    faults: /^(API server restarts|everything)$/,
+    why: 'the pod is read once more at the limit, and the server may be away in that moment',
+  },
+  {
     test: 'a pod that is gone is found to be gone',
     faults: /^compacted and dropped$/,
     why: 'within the limit of 1 s no answer may come, and then it is deleted by force',
