@@ -135,11 +135,8 @@ export function nodeBehindMs(facts: PodFacts, { metadata, status }: Pod): number
   const scheduled = status?.conditions?.find((condition) => condition.type === 'PodScheduled');
   const bound = scheduled?.status === 'True' ? timeOf(scheduled.lastTransitionTime) : null;
   const earliest = Math.max(timeOf(metadata.creationTimestamp) ?? 0, bound ?? 0);
-  const began = (start: string | null | undefined, atTheEarliest: number): number => {
-    const at = timeOf(start);
-    // The runtime tells the beginning of time for what never started.
-    return at === null || at === 0 ? 0 : atTheEarliest - at;
-  };
+  const began = (start: string | null | undefined, atTheEarliest: number): number =>
+    atTheEarliest - (nodeTimeOf(start) ?? atTheEarliest);
   const behind = (status?.containerStatuses ?? []).flatMap((container) => {
     const { state, lastState } = container;
     const asked = requestSecond(facts, container);
@@ -157,6 +154,26 @@ function requestSecond({ containers, clockOffsetMs }: PodFacts, { name, containe
   if (clockOffsetMs === null || !container || container.requestedAt === null || container.isOwnFromStart) return 0;
   if (!container.ownIDs.includes(containerID)) return 0;
   return Math.floor((container.requestedAt + clockOffsetMs) / 1000) * 1000;
+}
+
+/**
+ * Whether the pod itself shows that its node's clock was set back while it ran: something ended before it began, or
+ * began before what it follows had ended. It does not show by how much, because nobody knows what lay between; so its
+ * times are worth nothing against those of others.
+ */
+export function wasClockSetBack({ status }: Pod): boolean {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return statuses.some(({ state, lastState }) => {
+    const last = lastState?.terminated;
+    const inOrder = [last?.startedAt, last?.finishedAt, (state?.running ?? state?.terminated)?.startedAt];
+    const times = [...inOrder, state?.terminated?.finishedAt].map(nodeTimeOf).filter((time) => time !== null);
+    return times.some((time, index) => time < (times[index - 1] ?? time));
+  });
+}
+
+/** Of a container's status, as `timeOf`; null also for the beginning of time, which tells what never happened. */
+export function nodeTimeOf(text: string | null | undefined): number | null {
+  return timeOf(text) || null;
 }
 
 /** Milliseconds of an RFC 3339 time; null when there is none or it is none. */

@@ -4,7 +4,7 @@ import type { ContainerMessage, ContainerTerminated } from '../../machines/messa
 import type { Cause } from '../../machines/outcome.ts';
 import { entryCodes, readEntryReport } from '../image/placeholder.ts';
 import { type Ending, isByEnding, isGivenUp, isNodeSilent, isTerminal, sandboxLostAt } from './ending.ts';
-import { type ContainerFacts, nodeBehindMs, timeOf } from './facts.ts';
+import { type ContainerFacts, nodeBehindMs, nodeTimeOf, timeOf, wasClockSetBack } from './facts.ts';
 import { containerIDOf, type Identity, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
 import { initFailure, judgeInit } from './judge-init.ts';
 import { type Look, neverEnded } from './look.ts';
@@ -152,9 +152,10 @@ function judgeReplacement(
 function isPlaceholderLost(look: Look, container: ContainerFacts, terminated: ContainerStateTerminated): boolean {
   if (container.isPlaceholderLost) return true;
   if (terminated.exitCode !== look.facts.start.sigtermCode) return true;
-  const finishedAt = timeOf(terminated.finishedAt);
+  const finishedAt = nodeTimeOf(terminated.finishedAt);
   const { clockOffsetMs } = look.facts;
   if (finishedAt === null || clockOffsetMs === null || container.requestedAt === null) return false;
+  if (wasClockSetBack(look.pod)) return false;
   const marginMs = requestMarginMs + nodeBehindMs(look.facts, look.pod);
   return !container.wasAliveAtSwitch && finishedAt + marginMs <= container.requestedAt + clockOffsetMs;
 }
@@ -223,7 +224,7 @@ function ended(
 ): ContainerTerminated {
   const isInvented = inventedEnds.has(end.reason ?? '');
   const finishedAt = end.finishedAt ?? null;
-  const byPod = isByEnding(look.ending, endOf(end), nodeBehindMs(look.facts, look.pod)) ? look.ending : null;
+  const byPod = isByPod(look, end) ? look.ending : null;
   const own = isInvented ? 'unknown' : ownCause(end);
   const doubt = own === 'completed' ? doubtOf(look, container, end) : null;
   return {
@@ -238,15 +239,15 @@ function ended(
   };
 }
 
+/** A clock that was set back tells nothing of what came first. */
+function isByPod({ facts, pod, ending }: Look, end: ContainerStateTerminated): boolean {
+  const finishedAt = wasClockSetBack(pod) ? null : nodeTimeOf(end.finishedAt);
+  return isByEnding(ending, finishedAt, nodeBehindMs(facts, pod));
+}
+
 /** A pod that ended for an unknown reason makes a success doubtful, and takes nothing from a failure. */
 function causeBy({ cause }: Ending, own: Cause): Cause {
   return cause === 'unknown' && own !== 'completed' ? own : cause;
-}
-
-/** Null also for an end before its own begin: such a clock tells nothing. */
-function endOf({ startedAt, finishedAt }: ContainerStateTerminated): number | null {
-  const end = timeOf(finishedAt);
-  return end !== null && end < (timeOf(startedAt) ?? end) ? null : end;
 }
 
 /** Why an end with 0 is not proven to be the step's own, in words; null where nothing speaks against it. */

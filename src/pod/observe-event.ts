@@ -14,6 +14,7 @@ import {
   noPullFailure,
   type PodFacts,
   timeOf,
+  wasClockSetBack,
   withContainer,
 } from './facts.ts';
 import { isPlaceholderImage, specOf } from './identity.ts';
@@ -68,8 +69,17 @@ function isAfterRequest(facts: PodFacts, container: ContainerFacts, event: KubeE
   if (container.requestedAt === null) return false;
   if (container.isOwnFromStart || facts.clockOffsetMs === null) return true;
   const time = timeOf(event.lastTimestamp) ?? timeOf(event.series?.lastObservedTime) ?? timeOf(event.eventTime);
+  const requestedAt = container.requestedAt + facts.clockOffsetMs;
+  const writtenAt = timeWritten(event);
+  if (writtenAt !== null && writtenAt + eventMarginMs <= requestedAt) return false;
+  if (time === null || (writtenAt !== null && facts.pod !== null && wasClockSetBack(facts.pod))) return true;
   const marginMs = eventMarginMs + (facts.pod === null ? 0 : nodeBehindMs(facts, facts.pod));
-  return time === null || time + marginMs > container.requestedAt + facts.clockOffsetMs;
+  return time + marginMs > requestedAt;
+}
+
+/** On the server's clock: when it was written, of one that happened once. It happened before, and mostly just before. */
+function timeWritten(event: KubeEvent): number | null {
+  return countOf(event) === 1 ? timeOf(event.metadata.creationTimestamp) : null;
 }
 
 /** Whole seconds in the Event, and the clock's offset is known to about one more. */

@@ -162,12 +162,18 @@ export class TestBuild {
     name: string | null,
     reason: string,
     message: string,
-    change: Partial<KubeEvent> & { readonly id?: string } = {},
+    change: Partial<KubeEvent> & { readonly id?: string; readonly creationTimestamp?: string } = {},
   ): void {
-    const { id, ...rest } = change;
+    const { id, creationTimestamp, ...rest } = change;
     const uid = id ?? `event-${this.#event++}`;
     this.actors.observeEvent({
-      metadata: { name: uid, namespace: 'n', uid, resourceVersion: String(this.#version) },
+      metadata: {
+        name: uid,
+        namespace: 'n',
+        uid,
+        resourceVersion: String(this.#version),
+        ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+      },
       involvedObject: {
         kind: 'Pod',
         name: 'pod',

@@ -79,7 +79,7 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'an end after the begin of an eviction is the step’s own',
     file: judge,
-    find: '  const byPod = isByEnding(look.ending, endOf(end), nodeBehindMs(look.facts, look.pod)) ? look.ending : null;',
+    find: '  const byPod = isByPod(look, end) ? look.ending : null;',
     replace: '  const byPod = null as Ending | null;',
   },
   {
