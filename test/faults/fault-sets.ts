@@ -1,4 +1,7 @@
-/** Faults by name, under which the runtime's suite must pass: each alone, and all at a low rate. */
+/**
+ * Faults by name, under which the runtime's suite must pass: each alone, and all at a low rate. Those that change what
+ * truly becomes of a pod (evictions, kills, rejections, reboots) are the chaos test's, which knows the truth.
+ */
 import type { Fault, FaultMatch, FaultRule } from '../../src/cluster/index.ts';
 
 /** Of the runtimes under test; the tests' own client and the cluster's parts are left alone unless said otherwise. */
@@ -61,6 +64,8 @@ export const faultSets: Readonly<Record<string, readonly FaultRule[]>> = {
   ],
   'API server restarts': [{ fault: { kind: 'restartApiServer', downMs: [50, 500] }, everyMs: [1_000, 3_000] }],
   'kubelet restarts': [{ fault: { kind: 'restartKubelet', downMs: [50, 500] }, everyMs: [1_000, 3_000] }],
+  'sandboxes fail': [{ fault: { kind: 'failSandbox' }, rate: 0.3 }],
+  'images removed': [{ fault: { kind: 'removeImages' }, everyMs: [200, 800] }],
   'node silent': [{ fault: { kind: 'silenceNode', downMs: 3_000 }, afterMs: 2_000, everyMs: 8_000 }],
   "node's clock ahead": [{ fault: { kind: 'skewNodeClock', ms: 30_000 } }],
   "node's clock behind": [{ fault: { kind: 'skewNodeClock', ms: -30_000 } }],
