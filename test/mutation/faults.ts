@@ -43,8 +43,26 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'an Event older than the request is trusted',
     file: observeEvent,
-    find: '  return time === null || time + marginMs > container.requestedAt + facts.clockOffsetMs;',
+    find: '  return time + marginMs > requestedAt;',
     replace: '  return true;',
+  },
+  {
+    name: 'an Event that the server had before the request is trusted where its node is ahead',
+    file: observeEvent,
+    find: '  if (writtenAt !== null && writtenAt + eventMarginMs <= requestedAt) return false;',
+    replace: '',
+  },
+  {
+    name: 'a clock that was set back tells whether an end came before that of the pod',
+    file: judge,
+    find: 'wasClockSetBack(pod) ? null : nodeTimeOf(end.finishedAt)',
+    replace: 'nodeTimeOf(end.finishedAt)',
+  },
+  {
+    name: 'a clock that was set back tells that a placeholder was lost',
+    file: judge,
+    find: '  if (wasClockSetBack(look.pod)) return false;',
+    replace: '',
   },
   {
     name: 'a repeated Event counts again',
