@@ -2,7 +2,8 @@
  * `npm run test:faults`: the runtime's suite under each fault alone, and under all at a low rate with several seeds.
  *
  * Arguments are names of fault sets, or the beginning of names; without any, all. `--seeds N` (default 3) is for
- * `everything`. Prints a line for each, and what failed; ends with 1 when anything did.
+ * `everything`. Prints a line for each, and what failed; ends with 1 when anything did, or when a fault of the set never
+ * struck.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,6 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { faultSets } from './fault-sets.ts';
+import { readStrikes, struckVariable } from './struck.ts';
 
 interface Report {
   readonly numPassedTests: number;
@@ -47,12 +49,17 @@ if (failures > 0) process.exitCode = 1;
 function runUnder(name: string, seed: number): number {
   const folder = mkdtempSync(join(tmpdir(), 'podwright-faults-'));
   const file = join(folder, 'report.json');
+  const struck = join(folder, 'struck');
   const startedAt = Date.now();
   try {
     const { stdout, stderr } = spawnSync(
       process.execPath,
       ['bin/with-node.js', 'vitest', 'run', '--project', 'faults', '--reporter=json', `--outputFile=${file}`],
-      { cwd: root, encoding: 'utf8', env: { ...process.env, FAULTS: name, SEED: String(seed) } },
+      {
+        cwd: root,
+        encoding: 'utf8',
+        env: { ...process.env, FAULTS: name, SEED: String(seed), [struckVariable]: struck },
+      },
     );
     const report = readReport(file);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
@@ -61,11 +68,16 @@ function runUnder(name: string, seed: number): number {
       return 1;
     }
     const { numPassedTests: passed, numFailedTests: failed, numPendingTests: excused, success } = report;
+    const strikes = readStrikes(struck);
+    const idle = [...new Set(faultSets[name]?.map(({ fault }) => fault.kind))].filter((kind) => !strikes.has(kind));
+    const isGood = success && idle.length === 0;
+    const sum = [...strikes.values()].reduce((total, count) => total + count, 0);
     console.log(
-      `${success ? 'passed' : 'FAILED'} ${name} (seed ${seed}): ${passed} passed, ${failed} failed, ${excused} excused, ${seconds} s`,
+      `${isGood ? 'passed' : 'FAILED'} ${name} (seed ${seed}): ${passed} passed, ${failed} failed, ${excused} excused, ${sum} faults struck, ${seconds} s`,
     );
+    if (idle.length > 0) console.log(`  never struck: ${idle.join(', ')}`);
     if (!success) console.log(failuresOf(report));
-    return success ? 0 : Math.max(1, failed);
+    return isGood ? 0 : Math.max(1, failed);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -10,6 +10,7 @@ import type { Pod } from '../../src/pod/types.ts';
 import type { Build, Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts';
 import { createRuntime } from '../../src/runtime/runtime.ts';
 import { faultsInForce, patience } from '../faults/in-force.ts';
+import { strikesLogger } from '../faults/struck.ts';
 
 export const namespace = 'builds';
 export const userAgent = 'podwright-test';
@@ -29,7 +30,9 @@ export interface Stand {
 }
 
 export async function startStand(options: ClusterOptions = {}): Promise<Stand> {
+  const logger = strikesLogger();
   const cluster = await startCluster({
+    ...(logger === undefined ? {} : { logger }),
     namespaces: [namespace],
     path: process.env['PATH'] ?? '',
     missingImages: { [missingImage]: notFound },
