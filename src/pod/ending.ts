@@ -69,6 +69,17 @@ export function deletionBegin(pod: Pod): number | null {
   return end - deletionGracePeriodSeconds * 1000;
 }
 
+/**
+ * Whether the kubelet knew of the deletion when it wrote this status: a deletion raises the generation, and the kubelet
+ * tells which one it has seen (since 1.34). It shows as running then what it still has to stop: seen in recordings.
+ */
+export function isDeletionObserved({ metadata, status }: Pod): boolean {
+  const { deletionTimestamp, generation } = metadata;
+  const observed = status?.observedGeneration;
+  if (deletionTimestamp === undefined || generation === undefined || observed === undefined) return false;
+  return observed >= generation;
+}
+
 /** An init container that failed for good, so that no other container will ever run. */
 export function failedInit(pod: Pod): ContainerStatus | null {
   if (pod.spec?.restartPolicy !== 'Never' && pod.status?.phase !== 'Failed') return null;

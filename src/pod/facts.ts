@@ -57,6 +57,8 @@ export interface ContainerFacts {
   readonly createdID: string | null;
   /** It was shown running in a pod that its kubelet was about to end, and why: what ends it is no longer its own. */
   readonly doom: 'sandbox' | 'givenUp' | null;
+  /** Its kubelet told that it stops it, or showed it running in a pod that it knew to be deleted. */
+  readonly isStopped: boolean;
   readonly waitingReason: string | null;
   /** The init container whose trouble was last told as this one's. */
   readonly heldUpBy: string | null;
@@ -115,6 +117,7 @@ function initialContainerFacts(name: string): ContainerFacts {
     ownIDs: [],
     createdID: null,
     doom: null,
+    isStopped: false,
     waitingReason: null,
     heldUpBy: null,
     pull: noPullFailure,

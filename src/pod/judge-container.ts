@@ -224,7 +224,7 @@ function ended(
 ): ContainerTerminated {
   const isInvented = inventedEnds.has(end.reason ?? '');
   const finishedAt = end.finishedAt ?? null;
-  const byPod = isByPod(look, end) ? look.ending : null;
+  const byPod = isByPod(look, container, end) ? look.ending : null;
   const own = isInvented ? 'unknown' : ownCause(end);
   const doubt = own === 'completed' ? doubtOf(look, container, end) : null;
   return {
@@ -239,9 +239,9 @@ function ended(
   };
 }
 
-/** A clock that was set back tells nothing of what came first. */
-function isByPod({ facts, pod, ending }: Look, end: ContainerStateTerminated): boolean {
-  const finishedAt = wasClockSetBack(pod) ? null : nodeTimeOf(end.finishedAt);
+/** Of a stop that its kubelet tells of, no clock is asked; and one that was set back tells nothing of what came first. */
+function isByPod({ facts, pod, ending }: Look, { isStopped }: ContainerFacts, end: ContainerStateTerminated): boolean {
+  const finishedAt = isStopped || wasClockSetBack(pod) ? null : nodeTimeOf(end.finishedAt);
   return isByEnding(ending, finishedAt, nodeBehindMs(facts, pod));
 }
 

@@ -3,7 +3,8 @@
  *
  * An Event counts for a container only when its uid is the pod's, its `fieldPath` names the container (texts do not:
  * since 1.35 they are nameless), its count has grown since it was last seen, and it is no older than the request. When
- * its text quotes an image, that image must be the step's.
+ * its text quotes an image, that image must be the step's. That a step is being stopped takes from its end what clocks
+ * may say for it, and gives nothing.
  */
 import type { Addressed, ContainerMessage, Source } from '../../machines/messages.ts';
 import { isSameImage } from '../image/reference.ts';
@@ -42,12 +43,20 @@ export function observeEvent(facts: PodFacts, event: KubeEvent, at: number): Eve
   if (count <= seen) return { facts, messages: [] };
   const known = { ...facts, eventCounts: new Map(facts.eventCounts).set(event.metadata.uid, count) };
   const container = facts.containers.get(containerName(event) ?? '');
+  if (container !== undefined && isStopOfTheStep(container, event)) {
+    return { facts: withContainer(known, { ...container, isStopped: true }), messages: [] };
+  }
   if (container === undefined || !isAfterRequest(facts, container, event)) return { facts: known, messages: [] };
   const told = isOfImage(facts, container, textOf(event)) ? tell(container, event, count - seen, at) : null;
   if (told === null) return { facts: known, messages: [] };
   const said = say(told.container, told.message);
   const messages = said.message === null ? [] : [{ container: container.name, message: said.message }];
   return { facts: withContainer(known, said.container), messages };
+}
+
+/** No clock is asked: what was stopped before, of a step that was seen, was its placeholder, and is told in other words. */
+function isStopOfTheStep({ ownIDs }: ContainerFacts, event: KubeEvent): boolean {
+  return ownIDs.length > 0 && event.reason === eventReasons.killing && textOf(event).startsWith(eventTexts.stopping);
 }
 
 /** The name in `spec.containers{NAME}`; null for the pod itself, init containers and `spec.containers[2]`. */

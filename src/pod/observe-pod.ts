@@ -6,7 +6,16 @@
  * own container with exit code 0 that came before any end of the pod.
  */
 import type { Addressed, ContainerMessage, PodReading, Source } from '../../machines/messages.ts';
-import { deletionBegin, type Ending, endingOf, failedInit, isGivenUp, isTerminal, sandboxLostAt } from './ending.ts';
+import {
+  deletionBegin,
+  type Ending,
+  endingOf,
+  failedInit,
+  isDeletionObserved,
+  isGivenUp,
+  isTerminal,
+  sandboxLostAt,
+} from './ending.ts';
 import { type ContainerFacts, type PodFacts, timeOf, withContainer } from './facts.ts';
 import { containerIDOf, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
 import { judgeContainer } from './judge-container.ts';
@@ -96,8 +105,10 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   if (status === undefined || id === null) return withContainer(facts, next);
   const identity = identify(facts, next, status, pod);
   if (identity === 'own') {
-    const doom = next.doom ?? (status.state?.running === undefined ? null : doomOf(pod));
-    next = { ...next, ownIDs: withOwn(next, status, id), createdID: createdOf(next, status, id), doom };
+    const isRunning = status.state?.running !== undefined;
+    const doom = next.doom ?? (isRunning ? doomOf(pod) : null);
+    const isStopped = next.isStopped || (isRunning && isDeletionObserved(pod));
+    next = { ...next, ownIDs: withOwn(next, status, id), createdID: createdOf(next, status, id), doom, isStopped };
   }
   // Before a request everything is taken for the placeholder, unless its image says that somebody else has asked.
   const isPlaceholder = identity === 'placeholder' && (hasPlaceholder || next.requestedAt !== null);

@@ -127,7 +127,7 @@ export const disruptions: Readonly<Record<string, Disruption>> = {
 /** A disruption of a later Kubernetes, or of a cloud's own controller. */
 export const unknownDisruption: Disruption = { cause: 'evicted', isNodeGone: false, tellsBegin: false };
 
-/** Reasons of Warning Events that a failed pull comes with, and the class of words that follow. */
+/** Reasons of the Events that are read. */
 export const eventReasons = {
   pulling: 'Pulling',
   pulled: 'Pulled',
@@ -135,15 +135,17 @@ export const eventReasons = {
   backOff: 'BackOff',
   inspectFailed: 'InspectFailed',
   neverPull: 'ErrImageNeverPull',
+  killing: 'Killing',
 } as const;
 
-/** How the kubelet begins what it says in a `Failed` Event: `Failed` alone means two things. */
+/** How the kubelet begins what it says in an Event: `Failed` alone means two things, and so does `Killing`. */
 export const eventTexts = {
   combined: '(combined from similar events): ',
   failedPull: 'Failed to pull image ',
   invalidName: 'Failed to apply default image tag ',
   backOffPull: 'Back-off pulling image ',
   error: 'Error: ',
+  stopping: 'Stopping container',
   internalHook: /^Internal Pre(Create|Start)Container hook failed: /,
 } as const;
 

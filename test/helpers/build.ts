@@ -228,7 +228,8 @@ export class TestBuild {
         namespace: 'n',
         uid: change.uid ?? this.#uid,
         resourceVersion: change.resourceVersion ?? String(++this.#version),
-        generation: this.#generation,
+        // A deletion raises it too.
+        generation: this.#generation + (deleted === undefined ? 0 : 1),
         creationTimestamp: new Date(epoch).toISOString(),
         ...deletion,
       },

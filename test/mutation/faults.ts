@@ -55,8 +55,20 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'a clock that was set back tells whether an end came before that of the pod',
     file: judge,
-    find: 'wasClockSetBack(pod) ? null : nodeTimeOf(end.finishedAt)',
-    replace: 'nodeTimeOf(end.finishedAt)',
+    find: 'isStopped || wasClockSetBack(pod) ? null',
+    replace: 'isStopped ? null',
+  },
+  {
+    name: 'the clock of a node counts more than that its kubelet told of a stop',
+    file: judge,
+    find: 'isStopped || wasClockSetBack(pod) ? null',
+    replace: 'wasClockSetBack(pod) ? null',
+  },
+  {
+    name: 'a step that was shown running after the deletion counts for a stopped one, although its kubelet did not know of it',
+    file: 'src/pod/ending.ts',
+    find: '  return observed >= generation;',
+    replace: '  return true;',
   },
   {
     name: 'a clock that was set back tells that a placeholder was lost',
@@ -97,7 +109,7 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'an end after the begin of an eviction is the step’s own',
     file: judge,
-    find: '  const byPod = isByPod(look, end) ? look.ending : null;',
+    find: '  const byPod = isByPod(look, container, end) ? look.ending : null;',
     replace: '  const byPod = null as Ending | null;',
   },
   {

@@ -157,7 +157,61 @@ test('nor one that ended at the beginning of time', () => {
   expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'podDeleted' });
 });
 
-test('but it is success where the clock is right and the end came in time', () => {
+/** With 0, and half a minute before its pod was deleted if its clock were right; as a kubelet shows it at the end. */
+function showsStopped(build: TestBuild): void {
+  const ended = stepEnded('C-a', 0, undefined, { state: endedFrom(build.time(-60_000), build.time(-30_000)) });
+  build.shows({ a: ended }, { phase: 'Running', deleted: { at: 30_000, grace: 30 } });
+}
+
+function runs(build: TestBuild): Shown {
+  return step('C-a', { state: { running: { startedAt: build.time(-60_000) } } });
+}
+
+test.each([
+  ['no success where a kubelet that knew of the deletion had shown it running', 3, 'podDeleted'],
+  ['success where that kubelet did not know of it yet', 2, 'completed'],
+  ['success where that kubelet is too old to tell what it knew', undefined, 'completed'],
+] as const)('an end before the deletion, as the clock has it, is %s', (_, known, cause) => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.request('a');
+  build.after(60_000);
+  const observed = known === undefined ? {} : { observedGeneration: known };
+  build.shows({ a: runs(build) }, { phase: 'Running', deleted: { at: 30_000, grace: 30 }, ...observed });
+  showsStopped(build);
+  expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause });
+});
+
+test('nor is it success where the kubelet told that it stops the step', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.request('a');
+  build.after(60_000);
+  build.shows({ a: runs(build) }, { phase: 'Running' });
+  build.says('a', 'Killing', 'Stopping container a', { lastTimestamp: build.time(-90_000) });
+  showsStopped(build);
+  expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'podDeleted' });
+});
+
+test('but where it told that it stops the placeholder, or restarts it as the step', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.request('a');
+  build.says('a', 'Killing', 'Stopping container a');
+  build.after(60_000);
+  build.shows({ a: runs(build) }, { phase: 'Running' });
+  build.says('a', 'Killing', 'Container a definition changed, will be restarted');
+  showsStopped(build);
+  expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'completed' });
+});
+
+test('and a stop that nothing else tells of takes nothing from an end with 0', () => {
+  const build = TestBuild.ready({ containers: ['a'] });
+  build.request('a');
+  build.shows({ a: step('C-a') }, { phase: 'Running' });
+  build.says('a', 'Killing', 'Stopping container a');
+  build.shows({ a: stepEnded('C-a', 0) }, { phase: 'Running' });
+  expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause: 'completed' });
+});
+
+test('it is success where the clock is right and the end came in time', () => {
   const build = TestBuild.ready({ containers: ['a'] });
   build.after(60_900);
   build.request('a');
