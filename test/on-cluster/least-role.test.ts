@@ -1,6 +1,6 @@
 // With deploy/role.yaml and nothing more a worker can do all its work on a real cluster.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { createRuntime } from '../../src/runtime/runtime.ts';
 import { images, kubeConfig, type Lab, openLab } from './lab.ts';
@@ -38,7 +38,8 @@ describe.skipIf(!isReady)('with the least Role', () => {
       await lab.client.create({ resource: `${manifest.kind.toLowerCase()}s`, namespace }, body);
     }
 
-    const first = await open();
+    // The server learns of a right some moments after it was given.
+    const first = await vi.waitFor(open, { timeout: 30_000, interval: 200 });
     const step = { image: images.base, role: 'step' } as const;
     const build = await first.setupBuild({
       id: 'least',

@@ -48,7 +48,7 @@ describe('on a real cluster the same is seen', () => {
 
   test('the first step waits until a command succeeds in the service', async () => {
     const pipeline = parsePipeline(
-      `services: [{ name: slow, image: "${images.base}", entrypoint: [/bin/sh, -c, "sleep 3; touch /tmp/up; exec sleep 600"] }]
+      `services: [{ name: slow, image: "${images.base}", entrypoint: [/bin/sh, -c, "sleep 10; touch /tmp/up; exec sleep 600"] }]
 steps: [{ name: ask, image: "${images.base}", commands: ["echo asked"] }]
 `,
       'service.yml',
@@ -64,6 +64,7 @@ steps: [{ name: ask, image: "${images.base}", commands: ["echo asked"] }]
     expect(result.outcome).toBe('succeeded');
     const ready = events.find((event) => event.type === 'service.ready');
     expect(ready).toMatchObject({ isReady: true, readiness: '"test -e /tmp/up" succeeds' });
+    // Much less than it takes: it is counted from when the service is seen running.
     expect(ready?.afterMs).toBeGreaterThan(2_000);
     const asked = events.findIndex((event) => event.type === 'step.started' && event.step.name === 'ask');
     expect(asked).toBeGreaterThan(ready === undefined ? asked : events.indexOf(ready));

@@ -124,9 +124,10 @@ describe.skipIf(kubeConfig === undefined)('the runtime on a real cluster', () =>
       id: `Build #${++count}`,
       containers: [step('a', 'true')],
       pod: { nodeSelector: { 'no-such': 'node' } },
-      timeouts: { scheduleMs: 3_000 },
+      // Long enough for a busy scheduler to speak.
+      timeouts: { scheduleMs: 10_000 },
     });
-    await expect(runtime.assembleBuild(build)).rejects.toThrow(/has no node after 3 s.*node\(s\) didn't match/s);
+    await expect(runtime.assembleBuild(build)).rejects.toThrow(/has no node after 10 s.*node\(s\) didn't match/s);
     expect(await runtime.removeBuild(build)).toMatchObject({ gone: true });
   });
 

@@ -55,7 +55,8 @@ describe.skipIf(kubeConfig === undefined)('seeing a real cluster', () => {
         name,
         image: base,
         role: 'step',
-        script: 'sleep 2; exit 3',
+        // Long enough for a busy kubelet to show it running.
+        script: 'sleep 8; exit 3',
       })),
     });
     await runtime.assembleBuild(build);
@@ -101,8 +102,11 @@ describe.skipIf(kubeConfig === undefined)('seeing a real cluster', () => {
         timeout: 30_000,
       })
       .toEqual(expected.map(verdictOf));
-    const lines = hub.lines(build.podName, 'late')?.read(0, 10);
-    expect(lines?.kind === 'entries' ? lines.entries.map(({ value }) => value.line.text) : []).toEqual(['late']);
+    const lines = (): readonly string[] => {
+      const reading = hub.lines(build.podName, 'late')?.read(0, 10);
+      return reading?.kind === 'entries' ? reading.entries.map(({ value }) => value.line.text) : [];
+    };
+    await expect.poll(lines, { timeout: 30_000 }).toEqual(['late']);
     await runtime.removeBuild(build);
     await expect.poll(() => hub.state.builds[build.podName]?.state, { timeout: 30_000 }).toBe('removed');
   });
@@ -165,7 +169,7 @@ const labSpec = { terminationGracePeriodSeconds: 0, automountServiceAccountToken
 
 function crashingPod(): Record<string, unknown> {
   const annotations = { [debugAnnotation]: JSON.stringify({ web: { runtime: 'nodejs', ports: { devtools: 9229 } } }) };
-  const command = ['/bin/sh', '-c', 'sleep 1; exit 1'];
+  const command = ['/bin/sh', '-c', 'sleep 3; exit 1'];
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -221,6 +225,7 @@ function start(args: readonly string[]): Started {
         if (match !== null) resolve(match[1] ?? match[0]);
       };
       child.stdout.on('data', look);
+      child.stderr.on('data', look);
       look();
       void ended.then(() => reject(new Error(`it ended without ${pattern}:\n${output}`)));
     });
@@ -228,6 +233,6 @@ function start(args: readonly string[]): Started {
     output += chunk.toString();
   };
   child.stdout.prependListener('data', take);
-  child.stderr.on('data', take);
+  child.stderr.prependListener('data', take);
   return { child, ended, line };
 }
