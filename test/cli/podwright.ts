@@ -92,7 +92,7 @@ export function start(args: readonly string[], options: StartOptions = {}): Star
 }
 
 /** That of the tests, without what would change the output: colours, the form for GitHub Actions, settings. */
-function environment(): Readonly<Record<string, string | undefined>> {
+export function environment(): Readonly<Record<string, string | undefined>> {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('PODWRIGHT_') && name !== 'FORCE_COLOR' && name !== 'GITHUB_ACTIONS',
   );

@@ -36,7 +36,8 @@ const moments = [
   ['the pod waits', '"type":"build.assembled"'],
   ['the service is asked for', '"type":"step.started"'],
   ['the service speaks', 'db is up'],
-  ['a step runs', '"step":"first","stage":"one","number":1,"state":"running"'],
+  // Of one that runs on: a state that is over soon may never be shown.
+  ['a step runs', '"step":"second","stage":"two","number":2,"state":"running"'],
   ['a step speaks', 'first begun"'],
   ['a step has ended', '"type":"step.settled"'],
   ['two stages run', 'second begun"'],

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { Folder } from '../../cli/podwright.ts';
+import { environment, Folder } from '../../cli/podwright.ts';
 
 const folder = new Folder();
 afterAll(() => folder.end());
@@ -20,7 +20,7 @@ function onTerminal(
     const command = `stty cols 100 rows 30; ${process.execPath} ${binary} ${args}`;
     const child = spawn('script', ['-qefc', command, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, TERM: 'xterm', NO_COLOR: '1' },
+      env: { ...environment(), TERM: 'xterm' },
     });
     let screen = '';
     let pressed = false;
