@@ -112,7 +112,7 @@ test('a followed log of a pod that runs is given line by line', async () => {
       const response = await fetch(`${own.url}${pods}/p`);
       return ((await response.json()) as { status: { phase: string } }).status.phase;
     };
-    await expect.poll(phase, { timeout: 5_000 }).toBe('Running');
+    await expect.poll(phase).toBe('Running');
     const response = await fetch(`${own.url}${pods}/p/log?follow=true&timestamps=true`);
     const reader = response.body?.getReader();
     const { value } = (await reader?.read()) ?? {};

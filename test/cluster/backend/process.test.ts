@@ -30,9 +30,14 @@ async function send(cluster: EmbeddedCluster, method: string, path: string, body
   return response.headers.get('content-type') === 'application/json' ? JSON.parse(text) : text;
 }
 
-/** The pod as it was when it first was so: what is deleted may be gone before one looks. */
-async function until(cluster: EmbeddedCluster, holds: (pod: Anything) => boolean): Promise<Anything> {
+/** The pod as it was when it first was so. `act` comes once it is watched: what is deleted may be gone before one looks. */
+async function until(
+  cluster: EmbeddedCluster,
+  holds: (pod: Anything) => boolean,
+  act?: () => Promise<unknown>,
+): Promise<Anything> {
   const response = await fetch(`${cluster.url}${pods}?watch=1`);
+  await act?.();
   let rest = '';
   for await (const bytes of response.body ?? []) {
     const lines = (rest + Buffer.from(bytes).toString()).split('\n');
@@ -42,6 +47,9 @@ async function until(cluster: EmbeddedCluster, holds: (pod: Anything) => boolean
   }
   throw new Error('the watch ended');
 }
+
+const remove = (cluster: EmbeddedCluster, options?: object) => (): Promise<unknown> =>
+  send(cluster, 'DELETE', `${pods}/p`, options);
 
 const over = (pod: Anything): boolean => ['Succeeded', 'Failed'].includes(pod.status.phase);
 const sh = (script: string, more: object = {}): object => ({
@@ -155,8 +163,7 @@ test('a placeholder only waits: nothing of its args runs, and it ends with its c
   const args = ['/bin/sh', '-c', `touch ${marker}`];
   await send(cluster, 'POST', pods, aPod('p', { containers: [{ name: 'a', image: 'mine/wait:7', args }] }));
   await until(cluster, (pod) => pod.status.phase === 'Running');
-  await send(cluster, 'DELETE', `${pods}/p`, { gracePeriodSeconds: 30 });
-  const pod = await until(cluster, (one) => ended(one) !== undefined);
+  const pod = await until(cluster, (one) => ended(one) !== undefined, remove(cluster, { gracePeriodSeconds: 30 }));
   expect(ended(pod).exitCode).toBe(99);
   expect(existsSync(marker)).toBe(false);
   expect(cluster.warnings).toEqual([]);
@@ -185,8 +192,7 @@ describe('ends', () => {
     await until(cluster, (pod) => pod.status.phase === 'Running');
     await expect.poll(async () => send(cluster, 'GET', `${pods}/p/log`)).toMatch(/^\d+\n$/);
     const child = Number(await send(cluster, 'GET', `${pods}/p/log`));
-    await send(cluster, 'DELETE', `${pods}/p`, { gracePeriodSeconds: 30 });
-    const pod = await until(cluster, (one) => ended(one) !== undefined);
+    const pod = await until(cluster, (one) => ended(one) !== undefined, remove(cluster, { gracePeriodSeconds: 30 }));
     expect(ended(pod).exitCode).toBe(7);
     await expect.poll(() => lives(child)).toBe(false);
   });
@@ -195,9 +201,8 @@ describe('ends', () => {
     const cluster = await start();
     const script = 'trap "" TERM; echo deaf; while :; do sleep 0.1; done';
     await send(cluster, 'POST', pods, aPod('p', { containers: [sh(script)] }));
-    await expect.poll(async () => send(cluster, 'GET', `${pods}/p/log`), { timeout: 5_000 }).toBe('deaf\n');
-    await send(cluster, 'DELETE', `${pods}/p`, { gracePeriodSeconds: 1 });
-    const pod = await until(cluster, (one) => ended(one) !== undefined);
+    await expect.poll(async () => send(cluster, 'GET', `${pods}/p/log`)).toBe('deaf\n');
+    const pod = await until(cluster, (one) => ended(one) !== undefined, remove(cluster, { gracePeriodSeconds: 1 }));
     expect(ended(pod)).toMatchObject({ exitCode: 137, reason: 'Error' });
   });
 
@@ -209,9 +214,7 @@ describe('ends', () => {
       pods,
       aPod('p', { containers: [sh('trap "" TERM; echo $$$$; while :; do sleep 0.1; done')] }),
     );
-    await expect
-      .poll(async () => String(await send(cluster, 'GET', `${pods}/p/log`)), { timeout: 5_000 })
-      .toMatch(/^\d+\n$/);
+    await expect.poll(async () => String(await send(cluster, 'GET', `${pods}/p/log`))).toMatch(/^\d+\n$/);
     const child = Number(await send(cluster, 'GET', `${pods}/p/log`));
     expect(lives(child)).toBe(true);
     await cluster.stop();
@@ -264,6 +267,8 @@ describe('hooks and probes', () => {
   }
 
   const exec = (script: string): object => ({ exec: { command: ['/bin/sh', '-c', script] } });
+  /** On a busy machine an answer may take longer than the second it has by default. */
+  const patient = { periodSeconds: 1, timeoutSeconds: 30 };
   const volumes = [{ name: 'w', emptyDir: {} }];
   const volumeMounts = [{ name: 'w', mountPath: '/workspace' }];
 
@@ -278,16 +283,14 @@ describe('hooks and probes', () => {
     const spec = { volumes, terminationGracePeriodSeconds: 60 };
     await send(cluster, 'POST', pods, aPod('p', { containers: [container], spec }));
     await until(cluster, ({ status }) => status.containerStatuses?.[0].state.running !== undefined);
-    const watched = until(cluster, over);
-    await send(cluster, 'DELETE', `${pods}/p`);
     // It ended by itself, while the hook still ran, with which nothing is left to wait for.
-    expect(ended(await watched)).toMatchObject({ exitCode: 5 });
+    expect(ended(await until(cluster, over, remove(cluster)))).toMatchObject({ exitCode: 5 });
   });
 
   test('readiness comes when the probe finds what it looks for', async () => {
     const cluster = await start();
     const script = 'test -e /workspace/up || { touch /workspace/asked; echo not yet; exit 1; }';
-    const readinessProbe = { ...exec(script), periodSeconds: 1 };
+    const readinessProbe = { ...exec(script), ...patient };
     const isAsked = 'until test -e /workspace/asked; do sleep 0.05; done; touch /workspace/up; sleep 60';
     const container = sh(isAsked, { volumeMounts, readinessProbe });
     await send(cluster, 'POST', pods, aPod('p', { containers: [container], spec: { volumes } }));
@@ -310,7 +313,7 @@ describe('hooks and probes', () => {
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     try {
       const { port } = server.address() as AddressInfo;
-      const readinessProbe = { [kind]: { port, ...more }, periodSeconds: 1 };
+      const readinessProbe = { [kind]: { port, ...more }, ...patient };
       const cluster = await start();
       await send(cluster, 'POST', pods, aPod('p', { containers: [sh('sleep 60', { readinessProbe })] }));
       if (failure === '') await until(cluster, (pod) => pod.status.containerStatuses?.[0].ready === true);
@@ -325,7 +328,7 @@ describe('hooks and probes', () => {
   test('a port where nobody listens is told', async () => {
     const port = 1;
     const cluster = await start();
-    const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 };
+    const readinessProbe = { tcpSocket: { port }, ...patient };
     await send(cluster, 'POST', pods, aPod('p', { containers: [sh('sleep 60', { readinessProbe })] }));
     const text = `dial tcp 127.0.0.1:${port}: connect: connection refused`;
     await expect
@@ -355,7 +358,7 @@ describe('hooks and probes', () => {
     await until(cluster, over);
     const pid = Number(await send(cluster, 'GET', `${pods}/p/log`));
     expect(pid).toBeGreaterThan(1);
-    await expect.poll(() => lives(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => lives(pid)).toBe(false);
   });
 });
 
