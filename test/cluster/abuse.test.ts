@@ -127,7 +127,7 @@ test('a body of exactly 3 MiB is read', async () => {
 });
 
 test('headers that come byte by byte are cut off without an answer, and nobody else waits', async () => {
-  const port = await serve({ headersMs: 300 });
+  const port = await serve({ headersMs: 1_000 });
   const slow = Array.from({ length: 50 }, () => open(port));
   const answers = slow.map(answer);
   for (const socket of slow) socket.write('GET / HTTP/1.1\r\nx: ');
@@ -141,7 +141,7 @@ test('headers that come byte by byte are cut off without an answer, and nobody e
 });
 
 test('a body that comes byte by byte is cut off', async () => {
-  const port = await serve({ headersMs: 200, requestMs: 400 });
+  const port = await serve({ headersMs: 1_000, requestMs: 2_000 });
   const socket = open(port);
   const answered = answer(socket);
   socket.write(`POST ${pods} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n`);

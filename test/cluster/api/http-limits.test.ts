@@ -11,7 +11,7 @@ const refused = /^(HTTP\/1\.1 4\d\d |$)/;
 afterEach(() => server.close());
 
 async function slow(first: string, piece: string): Promise<string> {
-  const limits = { headersMs: 150, requestMs: 300, headerBytes: 4_096 };
+  const limits = { headersMs: 1_000, requestMs: 2_000, headerBytes: 4_096 };
   server = await serveHttp(async () => ({ status: 200, headers: {}, body: 'ok' }), {
     host: '127.0.0.1',
     port: 0,
