@@ -8,7 +8,9 @@ import { EventHub } from '../../src/events/hub.ts';
 import { emptyState, reduce } from '../../src/events/state.ts';
 import type { PodwrightEvent } from '../../src/events/types.ts';
 import { createRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { Folder } from '../cli/podwright.ts';
 
+const folder = new Folder();
 let cluster: EmbeddedCluster;
 let runtime: Runtime;
 const hub = new EventHub({ clock: systemClock, version: 'test' });
@@ -23,6 +25,7 @@ afterAll(async () => {
   unpublish();
   await runtime.close();
   await cluster.stop();
+  folder.end();
 });
 
 test('a build of two steps: its events in order, each verdict with its evidence, one debuggable instance', async () => {
@@ -33,14 +36,17 @@ test('a build of two steps: its events in order, each verdict with its evidence,
     annotations,
     containers: [
       { ...step, name: 'compile', script: 'exit 0' },
-      { ...step, name: 'test', script: 'sleep 0.3; exit 3' },
+      { ...step, name: 'test', script: `${folder.untilMade('seen')}; exit 3` },
     ],
   });
   await runtime.assembleBuild(build);
-  for (const name of ['compile', 'test']) {
-    await runtime.runContainer(build, name);
-    await runtime.waitContainer(build, name);
-  }
+  await runtime.runContainer(build, 'compile');
+  await runtime.waitContainer(build, 'compile');
+  await runtime.runContainer(build, 'test');
+  // An instance that ran and ended between two looks is not told as one that can be debugged.
+  await expect.poll(() => hub.state.debugging.length).toBe(1);
+  folder.file('seen', '');
+  await runtime.waitContainer(build, 'test');
   runtime.concludeBuild(build, 'failed');
   await runtime.removeBuild(build);
 
