@@ -33,7 +33,7 @@ test('a log that is asked for after the end is read whole and read again', async
   server.terminate();
   server.start();
   server.tellEnd();
-  expect(texts(await all(server.follow(fastClock)))).toEqual(['one']);
+  expect(texts(await all(server.follow(systemClock)))).toEqual(['one']);
   expect(server.api.requests).toHaveLength(2);
 });
 
