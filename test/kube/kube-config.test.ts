@@ -1,8 +1,10 @@
 /** What is wrong with a configuration is said with its place and the remedy. */
 import { writeFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { loadCredentialSource } from '../../src/kube/kube-config.ts';
 import { writeKubeConfig } from './api-server.ts';
+
+afterEach(() => void vi.unstubAllEnvs());
 
 test('server, namespace and token come from the current context', async () => {
   const source = await loadCredentialSource({ kubeConfig: await writeKubeConfig('https://host:1/base/') });
@@ -45,6 +47,9 @@ test('an address that is none is refused', async () => {
 });
 
 test('in-cluster configuration outside of a pod is refused', async () => {
+  // The tests may run in one.
+  vi.stubEnv('KUBERNETES_SERVICE_HOST', undefined);
+  vi.stubEnv('KUBERNETES_SERVICE_PORT', undefined);
   await expect(loadCredentialSource({ inCluster: true })).rejects.toMatchObject({ code: 'ERR_PODWRIGHT_CONFIG' });
 });
 

@@ -194,7 +194,9 @@ test('curl reads it', async (context) => {
   const { hub, server } = await aServer();
   playBuild(hub, 'one');
   hub.end('succeeded');
-  const curl = spawn('curl', ['-sS', '-N', `${server.url}/v1/events`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const curl = spawn('curl', ['-q', '-sS', '-N', '--noproxy', '*', `${server.url}/v1/events`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const missing = once(curl, 'error').then(() => true);
   let body = '';
   curl.stdout.on('data', (chunk: Buffer) => (body += chunk.toString()));
