@@ -13,9 +13,11 @@ import {
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type EmbeddedCluster, startCluster } from '../../src/cluster/index.ts';
+import { Folder } from '../cli/podwright.ts';
 
 const namespace = 'foreign';
 const patience = { timeout: 20_000, interval: 50 };
+const folder = new Folder();
 const config = new KubeConfig();
 let cluster: EmbeddedCluster;
 let core: CoreV1Api;
@@ -26,7 +28,10 @@ beforeAll(async () => {
   core = config.makeApiClient(CoreV1Api);
 });
 
-afterAll(() => cluster.stop());
+afterAll(async () => {
+  await cluster.stop();
+  folder.end();
+});
 
 function pod(name: string, script: string): V1Pod {
   return {
@@ -64,9 +69,10 @@ test('an informer sees a pod from its creation to its end, and after connections
   informer.on('delete', note('delete'));
   informer.on('error', () => void setTimeout(() => void informer.start(), 50));
   await informer.start();
-  await create('informed', 'sleep 0.3');
+  await create('informed', folder.untilMade('cut'));
   await vi.waitFor(() => expect(seen).toContain('update Running'), patience);
   cluster.dropConnections();
+  folder.file('cut', '');
   await vi.waitFor(() => expect(seen).toContain('update Succeeded'), patience);
   await core.deleteNamespacedPod({ namespace, name: 'informed' });
   await vi.waitFor(() => expect(seen.at(-1)).toBe('delete Succeeded'), patience);
