@@ -1,9 +1,8 @@
 /** Runs many builds and says what of them is left in this process: memory, handles, actors, handles of builds. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { InspectionEvent } from 'xstate';
 import { createRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { namespace, placeholder213, step } from '../runtime/embedded.ts';
+import { collectGarbage } from './garbage.ts';
 
 export interface Leftovers {
   /** Bytes of heap after a collection, for each build between the first and the second half. */
@@ -119,10 +118,8 @@ async function idleHandles(): Promise<Record<string, number>> {
 }
 
 async function collectedHeap(): Promise<number> {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
   for (let i = 0; i < 5; i++) {
-    collect();
+    collectGarbage();
     await new Promise(setImmediate);
   }
   return process.memoryUsage().heapUsed;
