@@ -134,8 +134,7 @@ function judgeReplacement(
   terminated: ContainerStateTerminated,
   identity: Identity,
 ): readonly ContainerMessage[] {
-  const isOver = isTerminal(look.pod);
-  if (look.ending !== null && !look.ending.isOnlyForUnended) return isOver ? judgeWithoutEnd(look) : [];
+  if (look.ending !== null && !look.ending.isOnlyForUnended) return isTerminal(look.pod) ? judgeWithoutEnd(look) : [];
   const wasThere = identity === 'placeholder' || container.placeholderIDs.length > 0;
   const isInvented = inventedEnds.has(terminated.reason ?? '') && !container.isPlaceholderLost;
   if (container.ownIDs.length > 0 || !wasThere || isInvented) {
@@ -144,7 +143,7 @@ function judgeReplacement(
   if (isPlaceholderLost(look, container, terminated)) {
     return [neverEnded(look, 'placeholderLost', `the placeholder ended with code ${terminated.exitCode}`)];
   }
-  if (isRetried(look.facts, look.pod, container.name) && !isOver) return [];
+  if (isStartedAgain(look, container)) return [];
   return [{ type: 'switch.failed', at: look.at, source: { ...look.source, ...idOf(status) } }];
 }
 
@@ -152,6 +151,7 @@ function judgeReplacement(
 function isPlaceholderLost(look: Look, container: ContainerFacts, terminated: ContainerStateTerminated): boolean {
   if (container.isPlaceholderLost) return true;
   if (terminated.exitCode !== look.facts.start.sigtermCode) return true;
+  if (isStartedAgain(look, container)) return false;
   const finishedAt = nodeTimeOf(terminated.finishedAt);
   const { clockOffsetMs } = look.facts;
   if (finishedAt === null || clockOffsetMs === null || container.requestedAt === null) return false;
@@ -160,7 +160,15 @@ function isPlaceholderLost(look: Look, container: ContainerFacts, terminated: Co
   return !container.wasAliveAtSwitch && finishedAt + marginMs <= container.requestedAt + clockOffsetMs;
 }
 
-/** Whole seconds in the status, and the request's latency. */
+/** With its step's image, whenever it ended. */
+function isStartedAgain({ facts, pod }: Look, { name }: ContainerFacts): boolean {
+  return isRetried(facts, pod, name) && !isTerminal(pod);
+}
+
+/**
+ * Whole seconds in the status, and the request's latency. A wider one would take a placeholder that nobody saw end
+ * before the request for one that ended by the switch: a failed pull of an unknown class in the place of its true cause.
+ */
 const requestMarginMs = 2_000;
 
 function judgeWaiting(

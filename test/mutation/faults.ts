@@ -127,7 +127,13 @@ export const faults: readonly PlantedFault[] = [
   {
     name: 'the restart rules are not looked at: a placeholder that will be started again is a failure',
     file: judge,
-    find: '  if (isRetried(look.facts, look.pod, container.name) && !isOver) return [];',
+    find: '  if (isStartedAgain(look, container)) return [];',
+    replace: '',
+  },
+  {
+    name: 'a placeholder that will be started again is lost where it ended before the request',
+    file: judge,
+    find: '  if (isStartedAgain(look, container)) return false;',
     replace: '',
   },
   {

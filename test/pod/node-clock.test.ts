@@ -70,6 +70,17 @@ test('a clock that was set back, as another container of the pod shows, proves n
   expect(build.outcome('b')).toMatchObject({ outcome: 'pullFailed', class: 'denied' });
 });
 
+test('nor is one lost that is started again, as the step, whenever it ended', () => {
+  const build = TestBuild.ready({ containers: ['a'], restartOn: 213 });
+  build.after(60_000);
+  build.request('a');
+  const state = { terminated: { exitCode: 213, containerID: 'P-a', startedAt: null, finishedAt: build.time(-30_000) } };
+  build.shows({ a: placeholderEnded('P-a', 213, { state }) }, { phase: 'Running' });
+  expect(build.outcome('a')).toBeNull();
+  build.shows({ a: step('C-a') }, { phase: 'Running' });
+  expect(build.outcome('a')).toMatchObject({ outcome: 'running' });
+});
+
 test('nor does an end at the beginning of time', () => {
   const build = TestBuild.ready({ containers: ['a'] });
   build.request('a');
