@@ -8,6 +8,7 @@ import type { Random } from '../random.ts';
 import { texts } from '../texts.ts';
 import { eventSuffix, timestamp } from '../times.ts';
 import type { ApiObject, PodCondition, PodObject } from '../types.ts';
+import { disruptionTarget } from './condition.ts';
 import type { ControllerOptions } from './options.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -128,20 +129,12 @@ export class NodeController {
   }
 
   async #deletePod(pod: PodObject): Promise<void> {
-    const { clock, profile } = this.#options;
-    const { namespace, name, generation } = pod.metadata;
+    const { namespace, name } = pod.metadata;
     const text = texts.markedForDeletion(`${namespace}/${name}`);
     // Its Event names no uid.
     await this.#event(pod, { apiVersion: 'v1' }, 'Normal', 'TaintManagerEviction', text, 'taint-eviction-controller');
-    const condition: PodCondition = {
-      type: 'DisruptionTarget',
-      ...(profile.observedGeneration && generation !== undefined && { observedGeneration: generation }),
-      status: 'True',
-      lastProbeTime: null,
-      lastTransitionTime: timestamp(clock.now()),
-      reason: 'DeletionByTaintManager',
-      message: texts.taintDeletion,
-    };
+    const because = { reason: 'DeletionByTaintManager', message: texts.taintDeletion };
+    const condition = disruptionTarget(pod, because, this.#options);
     await this.#patchStatus(pod, [...(pod.status.conditions ?? []), condition]);
     await this.#client.send('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`);
   }

@@ -4,11 +4,11 @@
  */
 import type { Timer } from '../../clock.ts';
 import { ApiFailure, ListWatch } from '../client.ts';
+import { disruptionTarget, podCondition } from '../controllers/condition.ts';
 import type { ControllerOptions } from '../controllers/options.ts';
 import { equal } from '../json.ts';
 import { texts } from '../texts.ts';
-import { timestamp } from '../times.ts';
-import type { PodCondition, PodObject } from '../types.ts';
+import type { PodObject } from '../types.ts';
 import { EventSeries } from './event-series.ts';
 import { type NodeObject, type NodeState, obstacle } from './fit.ts';
 import { type Preemption, preemption } from './preemption.ts';
@@ -202,20 +202,13 @@ export class Scheduler {
 
   /** The victims are deleted with their grace; the pod is tried again when they are gone. */
   async #preempt(pod: PodObject, { node, victims }: Preemption): Promise<void> {
-    const { client, clock, profile } = this.#options;
+    const { client } = this.#options;
     for (const victim of victims) {
-      const { namespace, name, uid, generation, deletionTimestamp } = victim.metadata;
+      const { namespace, name, uid, deletionTimestamp } = victim.metadata;
       if (deletionTimestamp !== undefined) continue;
       const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
-      const condition: PodCondition = {
-        type: 'DisruptionTarget',
-        ...(profile.observedGeneration && generation !== undefined && { observedGeneration: generation }),
-        status: 'True',
-        lastProbeTime: null,
-        lastTransitionTime: timestamp(clock.now()),
-        reason: 'PreemptionByScheduler',
-        message: texts.preempting,
-      };
+      const because = { reason: 'PreemptionByScheduler', message: texts.preempting };
+      const condition = disruptionTarget(victim, because, this.#options);
       const others = (victim.status.conditions ?? []).filter(({ type }) => type !== condition.type);
       await client.merge(`${path}/status`, { metadata: { uid }, status: { conditions: [...others, condition] } });
       await client.send('DELETE', path, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } });
@@ -231,20 +224,13 @@ export class Scheduler {
   }
 
   async #markUnschedulable(pod: PodObject, message: string, nominated: string | undefined): Promise<void> {
-    const { client, clock, profile } = this.#options;
-    const { namespace, name, uid, generation } = pod.metadata;
+    const { client } = this.#options;
+    const { namespace, name, uid } = pod.metadata;
     const conditions = pod.status.conditions ?? [];
     const old = conditions.find(({ type }) => type === 'PodScheduled');
     const since = old?.status === 'False' ? old.lastTransitionTime : undefined;
-    const condition: PodCondition = {
-      type: 'PodScheduled',
-      ...(profile.observedGeneration && generation !== undefined && { observedGeneration: generation }),
-      status: 'False',
-      lastProbeTime: null,
-      lastTransitionTime: since ?? timestamp(clock.now()),
-      reason: 'Unschedulable',
-      message,
-    };
+    const said = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, since } as const;
+    const condition = podCondition(pod, said, this.#options);
     if (equal(condition, old) && nominated === undefined) return;
     const others = conditions.filter(({ type }) => type !== condition.type);
     await client.merge(`/api/v1/namespaces/${namespace}/pods/${name}/status`, {
