@@ -5,7 +5,6 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -19,14 +18,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { entryCodes, placeholderImage, readEntryReport } from '../../src/image/placeholder.ts';
-
-interface Runner {
-  readonly name: string;
-  readonly program: string;
-  /** In front of the program: an emulator, where the machine is another. */
-  readonly emulator: readonly string[];
-}
+import { entryCodes, readEntryReport } from '../../src/image/placeholder.ts';
+import { asleep, findRunners, said } from './runners.ts';
 
 const { runners, reasons } = findRunners();
 for (const reason of reasons) console.log(`skipped: ${reason}`);
@@ -284,121 +277,3 @@ describe.skipIf(runners.length === 0).each(runners)('$name', ({ program, emulato
     }
   });
 });
-
-const native = runners.find(({ emulator }) => emulator.length === 0);
-const noNamespace = native === undefined ? 'no binary runs natively here' : whyNoNamespace();
-if (noNamespace !== undefined) console.log(`skipped: entry as process 1 of a container, because ${noNamespace}`);
-
-describe.skipIf(noNamespace !== undefined)('as process 1 of a container', () => {
-  let root = '';
-  beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'entry-root-'));
-    for (const name of ['dev', 'marks', 'bin']) mkdirSync(join(root, name));
-    writeFileSync(
-      join(root, 'dev/termination-log'),
-      'older and longer than any report of this test will ever be '.repeat(20),
-    );
-    copyFileSync(native?.program ?? '', join(root, 'entry'));
-  });
-  afterEach(() => rmSync(root, { recursive: true }));
-  const message = () => readFileSync(join(root, 'dev/termination-log'), 'utf8');
-  const container = (...args: string[]) =>
-    spawn('unshare', ['--map-root-user', '--pid', '--fork', '--kill-child', `--root=${root}`, '/entry', ...args]);
-
-  test('in the placeholder image it waits whatever its arguments, even a command, and reports its end', async () => {
-    writeFileSync(join(root, placeholderImage.markerPath), '');
-    for (const args of [['run', '--mark', '/marks/m', '--', '/entry', 'walk'], [], ['nonsense', '--x'], ['wait']]) {
-      const child = container(...args);
-      process.kill(await innerOf(child), 'SIGTERM');
-      expect((await once(child, 'close'))[0], args.join(' ')).toBe(entryCodes.placeholder);
-      expect(readEntryReport(message())).toEqual({ kind: 'placeholder', text: 'ended by SIGTERM, no step ran' });
-    }
-    expect(readdirSync(join(root, 'marks'))).toEqual([]);
-  });
-
-  test('elsewhere it becomes the step, and its reports are the whole termination message', async () => {
-    const ended = async (...args: string[]) => (await once(container(...args), 'close'))[0] as number;
-    expect(await ended('run', '--mark', '/marks/m', '--', '/entry', 'walk')).toBe(entryCodes.usage);
-    expect(readEntryReport(message())?.kind, 'written by the step, which is entry too').toBe('usage');
-    expect(await ended('run', '--mark', '/marks/m', '--', '/entry', 'walk')).toBe(entryCodes.alreadyRan);
-    expect(readEntryReport(message())?.kind).toBe('alreadyRan');
-    expect(message().split('\n')).toHaveLength(2);
-    expect(await ended('run', '--mark', '/marks/n', '--', 'sh')).toBe(entryCodes.notFound);
-    expect(readEntryReport(message())?.kind).toBe('notFound');
-  });
-});
-
-/** The binaries this machine can run, and why not the others. */
-function findRunners(): { runners: Runner[]; reasons: string[] } {
-  const architectures = { x64: 'amd64', arm64: 'arm64' };
-  const emulators = { amd64: 'qemu-x86_64-static', arm64: 'qemu-aarch64-static' };
-  const own = Object.entries(architectures).find(([name]) => name === process.arch)?.[1];
-  const found: Runner[] = [];
-  const reasons: string[] = [];
-  for (const architecture of ['amd64', 'arm64'] as const) {
-    const name = `entry-${architecture}`;
-    const program = new URL(`../../entry/bin/${name}`, import.meta.url).pathname;
-    const emulator = emulators[architecture];
-    if (process.platform !== 'linux') reasons.push(`${name}, because this is ${process.platform}, not Linux`);
-    else if (own === architecture) found.push({ name, program, emulator: [] });
-    else if (pathOf(emulator) !== undefined) found.push({ name, program, emulator: [pathOf(emulator) ?? ''] });
-    else reasons.push(`${name}, because this machine is ${process.arch} and ${emulator} is not here`);
-  }
-  return { runners: found, reasons };
-}
-
-function pathOf(program: string): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(':');
-  return folders.map((folder) => join(folder, program)).find((file) => existsSync(file));
-}
-
-function whyNoNamespace(): string | undefined {
-  const { status, stderr, error } = spawnSync('unshare', ['--map-root-user', '--pid', '--fork', 'true'], {
-    encoding: 'utf8',
-  });
-  return status === 0 ? undefined : (error?.message ?? stderr.trim());
-}
-
-/** Waits until the child has printed the text. */
-async function said(child: ChildProcess, text: string): Promise<void> {
-  let output = '';
-  await new Promise<void>((resolve, reject) => {
-    const listen = (chunk: Buffer) => {
-      output += chunk.toString();
-      if (output.includes(text)) resolve();
-    };
-    child.stdout?.on('data', listen);
-    child.stderr?.on('data', listen);
-    child.on('close', () => reject(new Error(`ended without "${text}": ${output}`)));
-  });
-}
-
-/** Waits until the process is in its wait for signals. */
-function asleep(child: ChildProcess): Promise<void> {
-  return eventually(`the sleep of ${child.pid}`, () => (isWaiting(`${child.pid}`) ? true : undefined)).then(
-    () => undefined,
-  );
-}
-
-/** The process that unshare started, once it waits. */
-function innerOf(child: ChildProcess): Promise<number> {
-  return eventually(`the child of ${child.pid}`, () => {
-    const inner = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim();
-    return inner !== '' && isWaiting(inner) ? Number(inner) : undefined;
-  });
-}
-
-/** The call of rt_sigtimedwait; nothing else that runs before it makes that call. */
-function isWaiting(process_: string): boolean {
-  const [call] = readFileSync(`/proc/${process_}/syscall`, 'utf8').split(' ');
-  return call === (process.arch === 'arm64' ? '137' : '128');
-}
-
-async function eventually<T>(what: string, look: () => T | undefined): Promise<T> {
-  for (let tries = 0; tries < 2000; tries++) {
-    const found = look();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error(`${what} never came`);
-}
