@@ -57,6 +57,8 @@ export interface ContainerFacts {
   readonly createdID: string | null;
   /** It was shown running in a pod that its kubelet was about to end, and why: what ends it is no longer its own. */
   readonly doom: 'sandbox' | 'givenUp' | null;
+  /** On the node's clock: the newest of all times that the pod told while it showed this one running; 0 for none. */
+  readonly aliveAt: number;
   /** Its kubelet told that it stops it, or showed it running in a pod that it knew to be deleted. */
   readonly isStopped: boolean;
   readonly waitingReason: string | null;
@@ -117,6 +119,7 @@ function initialContainerFacts(name: string): ContainerFacts {
     ownIDs: [],
     createdID: null,
     doom: null,
+    aliveAt: 0,
     isStopped: false,
     waitingReason: null,
     heldUpBy: null,
@@ -164,13 +167,23 @@ function requestSecond({ containers, clockOffsetMs }: PodFacts, { name, containe
  * began before what it follows had ended. It does not show by how much, because nobody knows what lay between; so its
  * times are worth nothing against those of others.
  */
-export function wasClockSetBack({ status }: Pod): boolean {
+export function wasClockSetBack(pod: Pod): boolean {
+  return timesOf(pod).some((times) => times.some((time, index) => time < (times[index - 1] ?? time)));
+}
+
+/** On the node's clock; 0 where the pod tells of no container. */
+export function newestTime(pod: Pod): number {
+  return Math.max(0, ...timesOf(pod).flat());
+}
+
+/** Of each container, in the order in which they must have been. */
+function timesOf({ status }: Pod): readonly (readonly number[])[] {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  return statuses.some(({ state, lastState }) => {
+  return statuses.map(({ state, lastState }) => {
     const last = lastState?.terminated;
-    const inOrder = [last?.startedAt, last?.finishedAt, (state?.running ?? state?.terminated)?.startedAt];
-    const times = [...inOrder, state?.terminated?.finishedAt].map(nodeTimeOf).filter((time) => time !== null);
-    return times.some((time, index) => time < (times[index - 1] ?? time));
+    const started = (state?.running ?? state?.terminated)?.startedAt;
+    const times = [last?.startedAt, last?.finishedAt, started, state?.terminated?.finishedAt];
+    return times.map(nodeTimeOf).filter((time) => time !== null);
   });
 }
 

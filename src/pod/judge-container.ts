@@ -152,10 +152,9 @@ function isPlaceholderLost(look: Look, container: ContainerFacts, terminated: Co
   if (container.isPlaceholderLost) return true;
   if (terminated.exitCode !== look.facts.start.sigtermCode) return true;
   if (isStartedAgain(look, container)) return false;
-  const finishedAt = nodeTimeOf(terminated.finishedAt);
+  const finishedAt = believedEnd(look, container, terminated);
   const { clockOffsetMs } = look.facts;
   if (finishedAt === null || clockOffsetMs === null || container.requestedAt === null) return false;
-  if (wasClockSetBack(look.pod)) return false;
   const marginMs = requestMarginMs + nodeBehindMs(look.facts, look.pod);
   return !container.wasAliveAtSwitch && finishedAt + marginMs <= container.requestedAt + clockOffsetMs;
 }
@@ -247,11 +246,21 @@ function ended(
   };
 }
 
-/** Of a stop that its kubelet tells of, no clock is asked; and one that was set back tells nothing of what came first. */
-function isByPod({ facts, pod, ending }: Look, { isStopped }: ContainerFacts, end: ContainerStateTerminated): boolean {
-  const finishedAt = isStopped || wasClockSetBack(pod) ? null : nodeTimeOf(end.finishedAt);
-  return isByEnding(ending, finishedAt, nodeBehindMs(facts, pod));
+/** Of a stop that its kubelet tells of, no clock is asked. */
+function isByPod(look: Look, container: ContainerFacts, end: ContainerStateTerminated): boolean {
+  const finishedAt = container.isStopped ? null : believedEnd(look, container, end);
+  return isByEnding(look.ending, finishedAt, nodeBehindMs(look.facts, look.pod));
 }
+
+/** On the node's clock; null where that clock was set back, so that it tells nothing of what came first elsewhere. */
+function believedEnd({ pod }: Look, { aliveAt }: ContainerFacts, end: ContainerStateTerminated): number | null {
+  const finishedAt = nodeTimeOf(end.finishedAt);
+  if (finishedAt === null || wasClockSetBack(pod)) return null;
+  return finishedAt + lookMs < aliveAt ? null : finishedAt;
+}
+
+/** Whole seconds: the kubelet looks at one container after the other, so that an end may come right before it. */
+const lookMs = 1_000;
 
 /** A pod that ended for an unknown reason makes a success doubtful, and takes nothing from a failure. */
 function causeBy({ cause }: Ending, own: Cause): Cause {

@@ -16,7 +16,7 @@ import {
   isTerminal,
   sandboxLostAt,
 } from './ending.ts';
-import { type ContainerFacts, type PodFacts, timeOf, withContainer } from './facts.ts';
+import { type ContainerFacts, newestTime, type PodFacts, timeOf, withContainer } from './facts.ts';
 import { containerIDOf, identify, isPlaceholderImage, isRetried, specOf } from './identity.ts';
 import { judgeContainer } from './judge-container.ts';
 import { neverEnded } from './look.ts';
@@ -103,9 +103,10 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   const status = pod.status?.containerStatuses?.find(({ name }) => name === container.name);
   const id = status === undefined ? null : containerIDOf(status);
   if (status === undefined || id === null) return withContainer(facts, next);
+  const isRunning = status.state?.running !== undefined;
+  if (isRunning) next = { ...next, aliveAt: Math.max(next.aliveAt, newestTime(pod)) };
   const identity = identify(facts, next, status, pod);
   if (identity === 'own') {
-    const isRunning = status.state?.running !== undefined;
     const doom = next.doom ?? (isRunning ? doomOf(pod) : null);
     const isStopped = next.isStopped || (isRunning && isDeletionObserved(pod));
     next = { ...next, ownIDs: withOwn(next, status, id), createdID: createdOf(next, status, id), doom, isStopped };
@@ -113,7 +114,7 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   // Before a request everything is taken for the placeholder, unless its image says that somebody else has asked.
   const isPlaceholder = identity === 'placeholder' && (hasPlaceholder || next.requestedAt !== null);
   if (!isPlaceholder) return withContainer(facts, next);
-  if (!hasPlaceholder && status.state?.running !== undefined) next = { ...next, wasAliveAtSwitch: true };
+  if (!hasPlaceholder && isRunning) next = { ...next, wasAliveAtSwitch: true };
   if (!next.placeholderIDs.includes(id)) next = { ...next, placeholderIDs: [...next.placeholderIDs, id] };
   const imageID = status.imageID;
   const known = withContainer(facts, next);

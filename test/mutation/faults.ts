@@ -53,16 +53,16 @@ export const faults: readonly PlantedFault[] = [
     replace: '',
   },
   {
-    name: 'a clock that was set back tells whether an end came before that of the pod',
+    name: 'a clock that was set back tells what came first',
     file: judge,
-    find: 'isStopped || wasClockSetBack(pod) ? null',
-    replace: 'isStopped ? null',
+    find: '  if (finishedAt === null || wasClockSetBack(pod)) return null;',
+    replace: '  if (finishedAt === null) return null;',
   },
   {
     name: 'the clock of a node counts more than that its kubelet told of a stop',
     file: judge,
-    find: 'isStopped || wasClockSetBack(pod) ? null',
-    replace: 'wasClockSetBack(pod) ? null',
+    find: 'container.isStopped ? null : believedEnd',
+    replace: 'believedEnd',
   },
   {
     name: 'a step that was shown running after the deletion counts for a stopped one, although its kubelet did not know of it',
@@ -71,10 +71,10 @@ export const faults: readonly PlantedFault[] = [
     replace: '  return true;',
   },
   {
-    name: 'a clock that was set back tells that a placeholder was lost',
+    name: 'an end is believed to lie before what was told while the container ran',
     file: judge,
-    find: '  if (wasClockSetBack(look.pod)) return false;',
-    replace: '',
+    find: '  return finishedAt + lookMs < aliveAt ? null : finishedAt;',
+    replace: '  return finishedAt;',
   },
   {
     name: 'a repeated Event counts again',

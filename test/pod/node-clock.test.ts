@@ -159,6 +159,22 @@ test('nor where another container of the pod shows that the clock was set back',
   expect(build.outcome('b')).toMatchObject({ exitCode: 0, cause: 'podDeleted' });
 });
 
+test.each([
+  ['podDeleted', 'well before what another had told', -13_000],
+  ['completed', 'in the second before it, where both are true', -11_000],
+])('and is %s where it ended %s while it was seen to run', (cause, _, endMs) => {
+  const build = TestBuild.ready({ containers: ['a', 'b'] });
+  build.request('a');
+  build.request('b');
+  const startedAt = build.time();
+  build.after(60_000);
+  const other = stepEnded('C-b', 1, undefined, { state: endedFrom(startedAt, build.time(-10_000), 'C-b') });
+  build.shows({ a: step('C-a', { state: { running: { startedAt } } }), b: other }, { phase: 'Running' });
+  const ended = stepEnded('C-a', 0, undefined, { state: endedFrom(startedAt, build.time(endMs)) });
+  build.shows({ a: ended, b: other }, { phase: 'Failed', deleted: { at: 30_000, grace: 30 } });
+  expect(build.outcome('a')).toMatchObject({ exitCode: 0, cause });
+});
+
 test('nor one that ended at the beginning of time', () => {
   const build = TestBuild.ready({ containers: ['a'] });
   build.request('a');
