@@ -91,12 +91,13 @@ function remember(facts: PodFacts, pod: Pod, at: number): PodFacts {
     clockOffsetMs: facts.clockOffsetMs ?? (created === null ? null : created - (facts.createdAt ?? at)),
     deletionBeganAt: facts.deletionBeganAt ?? deletionBegin(pod),
   };
-  for (const container of facts.containers.values()) known = rememberContainer(known, container, pod);
+  const toldUpTo = newestTime(pod);
+  for (const container of facts.containers.values()) known = rememberContainer(known, container, pod, toldUpTo);
   return known;
 }
 
 /** Learns whose container ID is whose, and until which generation the spec had the placeholder. */
-function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod): PodFacts {
+function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod, toldUpTo: number): PodFacts {
   const hasPlaceholder = isPlaceholderImage(facts, specOf(pod, container.name)?.image);
   const generation = pod.metadata.generation ?? null;
   let next = hasPlaceholder && generation !== null ? { ...container, placeholderGeneration: generation } : container;
@@ -104,7 +105,7 @@ function rememberContainer(facts: PodFacts, container: ContainerFacts, pod: Pod)
   const id = status === undefined ? null : containerIDOf(status);
   if (status === undefined || id === null) return withContainer(facts, next);
   const isRunning = status.state?.running !== undefined;
-  if (isRunning) next = { ...next, aliveAt: Math.max(next.aliveAt, newestTime(pod)) };
+  if (isRunning) next = { ...next, aliveAt: Math.max(next.aliveAt, toldUpTo) };
   const identity = identify(facts, next, status, pod);
   if (identity === 'own') {
     const doom = next.doom ?? (isRunning ? doomOf(pod) : null);
