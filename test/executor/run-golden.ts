@@ -1,4 +1,5 @@
 /** Runs a compiled pipeline and writes down what a person would see of it, without times. */
+import { tmpdir } from 'node:os';
 import type { CompiledPipeline } from '../../src/executor/compile.ts';
 import type { ExecutorEvent } from '../../src/executor/events.ts';
 import { type ExecuteOptions, execute } from '../../src/executor/execute.ts';
@@ -18,7 +19,9 @@ export async function runText(pipeline: CompiledPipeline, options: Omit<ExecuteO
     lines.push(...(logs.get(container) ?? []).map((line) => `  | ${line}`));
   }
   // The embedded cluster puts its own folders in place of a container's paths.
-  return `${lines.join('\n')}\n`.replaceAll(/\/tmp\/podwright-cluster-\S+?(?=\/vela|\s|"|')/g, '<scratch>');
+  return `${lines.join('\n')}\n`
+    .replaceAll(`${tmpdir()}/podwright-cluster-`, '<scratch>')
+    .replaceAll(/(?<=<scratch>)\S+?(?=\/vela|\s|"|')/g, '');
 }
 
 function stepText(step: StepResult): string {

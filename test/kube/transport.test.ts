@@ -107,7 +107,7 @@ test('an exec plugin is asked once, and again when its token is refused', async 
   const counter = join(folder, 'count');
   await writeFile(
     plugin,
-    `#!/bin/sh\necho x >> ${counter}\nn=$(wc -l < ${counter} | tr -d ' ')\n` +
+    `#!/bin/sh\necho x >> '${counter}'\nn=$(wc -l < '${counter}' | tr -d ' ')\n` +
       `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t'$n'"}}'\n`,
   );
   await chmod(plugin, 0o755);
