@@ -19,6 +19,7 @@ import { type RecoveryPlan, readRecoveryPlan } from '../pod/recovery.ts';
 import { trimEvent, trimPod } from '../pod/trim.ts';
 import type { KubeEvent, Pod } from '../pod/types.ts';
 import { BuildActors } from '../runtime/actors.ts';
+import { readPod } from '../runtime/look.ts';
 import { logSourceOf } from '../runtime/tail.ts';
 import { Waiters } from '../runtime/waiters.ts';
 
@@ -111,9 +112,31 @@ export class Observer {
     }
     const build = known ?? this.#begin(pod);
     if (build === undefined || build.isGone) return;
+    this.#show(build, pod, known === undefined);
+  }
+
+  /** Before time decides: the watch may have gone silent. What the server has no more is left to the watch to tell. */
+  async #look(uid: string): Promise<boolean> {
+    const known = this.#builds.get(uid);
+    if (known === undefined) return false;
+    const { client, logger } = this.#options;
+    const { name, namespace } = known.pod.metadata;
+    try {
+      const pod = await readPod({ client, namespace }, name, this.#stopping.signal);
+      if (pod?.metadata.uid !== uid || this.#builds.get(uid) !== known) return false;
+      this.#show(known, pod, false);
+      return true;
+    } catch (error) {
+      logger.info('a build pod could not be read', { pod: name, error: String(error) });
+      // An onlooker may have the right to watch and no other.
+      return isPodwrightError(error, 'ERR_PODWRIGHT_FORBIDDEN');
+    }
+  }
+
+  #show(build: Observed, pod: Pod, isNew: boolean): void {
     build.pod = pod;
     build.recorder.seen({ what: 'pod', pod });
-    if (known === undefined) this.#created(build, pod);
+    if (isNew) this.#created(build, pod);
     for (const container of build.plan.containers) this.#noteRequest(build, container);
     build.actors.observePod(pod);
     build.waiters.check();
@@ -145,6 +168,7 @@ export class Observer {
       id,
       containers: plan.containers.map(({ containerName }) => ({ name: containerName })),
       clock: this.#options.clock,
+      look: () => this.#look(uid),
     });
     const recorder = new BuildRecorder({
       publish: (body) => this.#options.hub.publish(body),

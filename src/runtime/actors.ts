@@ -71,6 +71,11 @@ export interface BuildActorsOptions {
   readonly id: string;
   readonly containers: readonly ContainerPlan[];
   readonly clock: Clock;
+  /**
+   * Observes the pod as the server has it now, before time decides. Gives false when it could not be asked: then no
+   * verdict comes by time until it can. Without it, what was seen until then decides.
+   */
+  readonly look?: () => Promise<boolean>;
   readonly grace?: Partial<GracePolicy>;
   readonly inspect?: InspectionHandler;
 }
@@ -129,6 +134,7 @@ export class BuildActors {
       clock: options.clock,
       send: (message) => this.#build.send(message),
       nextDeadline: () => this.#nextDeadline(),
+      look: options.look,
     });
     this.#follow();
   }

@@ -117,18 +117,26 @@ async function untilWaiting(core: Core, record: BuildRecord): Promise<void> {
   const check = new PlaceholderCheck();
   const trouble = (): PlaceholderTrouble | undefined => check.look(record.pod, core.clock.now());
   const isOver = (): boolean => hasEnded(record) || trouble()?.isFinal === true;
-  const wait = (isDone: () => boolean, limitMs: number): Promise<unknown> =>
-    untilOr(core.clock, record.waiters, () => (isDone() || isOver() ? true : undefined), limitMs);
+  /** Until it is done or over, or has taken too long; and so it is still after a look past the watch. */
+  const wait = async (isDone: () => boolean, limitMs: number): Promise<void> => {
+    const endAt = core.clock.now() + limitMs;
+    for (;;) {
+      const leftMs = Math.max(0, endAt - core.clock.now());
+      const done = await untilOr(core.clock, record.waiters, () => (isDone() || isOver() ? true : undefined), leftMs);
+      if (isDone() || hasEnded(record)) return;
+      await look(core, record);
+      if (done === undefined || isDone() || isOver()) return;
+    }
+  };
 
   let phase: Phase = 'schedule';
   const endRechecks = recheck(core, record);
   try {
-    let done = await wait(() => isScheduled(record), scheduleMs);
-    if (done !== undefined && !isOver()) {
+    await wait(() => isScheduled(record), scheduleMs);
+    if (isScheduled(record) && !isOver()) {
       phase = 'start';
-      done = await wait(() => isWaiting(record), startMs);
+      await wait(() => isWaiting(record), startMs);
     }
-    if (done === undefined) await look(core, record);
   } finally {
     endRechecks();
   }

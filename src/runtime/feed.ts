@@ -2,7 +2,8 @@
  * The only sender of a build's actor system: turns observations into messages, and time into messages.
  *
  * It holds the facts of the projection and one timer for the whole build. Before anything is told, what time has
- * already decided is told first, so that a late timer never lets a late observation win.
+ * already decided is told first, so that a late timer never lets a late observation win. Where the pod can be looked at,
+ * time decides nothing before that was done: a watch may have gone silent before anybody knows.
  */
 import type { Addressed, BuildMessage, Source } from '../../machines/messages.ts';
 import type { Clock, Timer } from '../clock.ts';
@@ -27,7 +28,11 @@ export interface FeedOptions {
   readonly send: (message: BuildMessage) => void;
   /** The earliest moment at which an actor wants to hear of the time. */
   readonly nextDeadline: () => number | null;
+  /** Observes the pod as the server has it now. Gives false when it could not be asked: then it is tried again. */
+  readonly look?: (() => Promise<boolean>) | undefined;
 }
+
+const lookAgainMs = 5_000;
 
 /** What was seen of a pod before it was known to be ours. Newest last; its size is bounded by what a create can take. */
 type Early =
@@ -42,6 +47,7 @@ export class Feed {
   #facts: PodFacts;
   #early: Early[] = [];
   #timer: Timer | null = null;
+  #isLooking = false;
   #isClosed = false;
 
   constructor(options: FeedOptions) {
@@ -167,20 +173,33 @@ export class Feed {
 
   /** Tells the time while someone has waited for it. Every telling settles what it was due for, so this ends. */
   #passTime(at: number): void {
+    if (this.#options.look === undefined) this.#decide(at);
+  }
+
+  #decide(at: number): void {
     const deadline = this.#options.nextDeadline();
     if (deadline !== null && deadline <= at) this.#options.send({ type: 'time.passed', at });
   }
 
-  #arm(): void {
+  #arm(atLeastMs = 0): void {
+    if (this.#isLooking) return;
     this.#timer?.cancel();
     this.#timer = null;
     const deadline = this.#options.nextDeadline();
     if (deadline === null || this.#isClosed) return;
-    this.#timer = this.#options.clock.schedule(Math.max(0, deadline - this.#now()), () => {
+    this.#timer = this.#options.clock.schedule(Math.max(atLeastMs, deadline - this.#now()), () => {
       this.#timer = null;
-      this.#passTime(this.#now());
-      this.#arm();
+      void this.#onDeadline();
     });
+  }
+
+  async #onDeadline(): Promise<void> {
+    const { look } = this.#options;
+    this.#isLooking = look !== undefined;
+    const isKnown = look === undefined || (await look());
+    this.#isLooking = false;
+    if (isKnown && !this.#isClosed) this.#decide(this.#now());
+    this.#arm(isKnown ? 0 : lookAgainMs);
   }
 
   #now(): number {

@@ -14,7 +14,7 @@ export interface PhaseLimitsOptions {
   readonly timeouts: (container: PlannedContainer) => Required<PhaseTimeouts>;
   readonly state: (container: PlannedContainer) => ContainerState;
   /** Never rejects. */
-  readonly look: () => Promise<void>;
+  readonly look: () => Promise<unknown>;
   readonly cancel: (container: PlannedContainer, phase: Phase) => void;
 }
 

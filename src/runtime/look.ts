@@ -7,26 +7,32 @@ import type { BuildRecord } from './record.ts';
 
 /**
  * Tells the build what the API server has now: a watch that counts as live may have gone silent a moment ago. Never
- * rejects: when the server cannot be asked, what is known stays.
+ * rejects: when the server cannot be asked, what is known stays, and it gives false.
  */
-export async function look(core: Core, record: BuildRecord): Promise<void> {
+export async function look(core: Core, record: BuildRecord): Promise<boolean> {
   const { uid, pod: last, handle } = record;
-  if (uid === undefined || last === undefined || record.gone) return;
+  if (uid === undefined || last === undefined || record.gone) return true;
   try {
     const pod = await readPod(core, handle.podName);
-    if (record.uid !== uid) return;
+    if (record.uid !== uid) return true;
     if (pod === undefined || pod.metadata.uid !== uid) record.observeGone(record.pod ?? last, false);
     else record.observe(pod);
+    return true;
   } catch (error) {
     core.logger.info('the pod could not be read', { build: handle.id, pod: handle.podName, error: String(error) });
+    return false;
   }
 }
 
 /** Undefined when there is none of that name. */
-export async function readPod(core: Core, name: string, signal?: AbortSignal): Promise<Pod | undefined> {
+export async function readPod(
+  { client, namespace }: Pick<Core, 'client' | 'namespace'>,
+  name: string,
+  signal?: AbortSignal,
+): Promise<Pod | undefined> {
   try {
-    const path = { resource: 'pods', namespace: core.namespace, name };
-    return trimPod(await core.client.get<Pod>(path, signal === undefined ? {} : { signal }));
+    const path = { resource: 'pods', namespace, name };
+    return trimPod(await client.get<Pod>(path, signal === undefined ? {} : { signal }));
   } catch (error) {
     if (isPodwrightError(error, 'ERR_PODWRIGHT_NOT_FOUND')) return undefined;
     throw error;

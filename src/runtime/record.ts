@@ -33,7 +33,7 @@ export interface RecordOptions {
   readonly onChange: (build: Build, change: StateChange) => void;
   readonly onSeen: (build: Build, seen: Seen) => void;
   /** A fresh look at the pod, for decisions that stale data must not make. */
-  readonly look: (record: BuildRecord) => Promise<void>;
+  readonly look: (record: BuildRecord) => Promise<boolean>;
 }
 
 /** Where the build is in its order of verbs; what its pod does is the actors' to say. */
@@ -307,11 +307,12 @@ export class BuildRecord implements PodListener {
   }
 
   #newActors(): BuildActors {
-    const { clock, actors: options } = this.#options;
+    const { clock, actors: options, look } = this.#options;
     const actors = new BuildActors({
       id: this.handle.id,
       containers: this.#plan.containers.map(({ containerName }) => ({ name: containerName })),
       clock,
+      look: () => look(this),
       ...options,
     });
     this.#endSubscription = actors.subscribe((change) => this.#onChange(change));

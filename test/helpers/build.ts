@@ -72,6 +72,7 @@ export interface BuildOptions {
   readonly restartOn?: number;
   readonly rulesKept?: boolean;
   readonly grace?: Partial<GracePolicy>;
+  readonly look?: () => Promise<boolean>;
   readonly uid?: string;
 }
 
@@ -114,6 +115,7 @@ export class TestBuild {
       clock: this.clock,
       inspect: this.invariants.inspect,
       ...(options.grace === undefined ? {} : { grace: options.grace }),
+      ...(options.look === undefined ? {} : { look: options.look }),
     });
     this.actors.subscribe((change) => this.changes.push(change));
   }

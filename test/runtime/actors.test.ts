@@ -220,6 +220,84 @@ describe('what a build tells of itself', () => {
   });
 });
 
+describe('time, where the pod can be looked at', () => {
+  /** A step whose pull failed for good, as far as the watch tells. */
+  function failing(look: () => Promise<boolean>): TestBuild {
+    const build = TestBuild.ready({ direct: true, look });
+    build.shows({ a: waiting('ErrImagePull', 'not found'), b: waiting('ContainerCreating') });
+    return build;
+  }
+  const looked = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+  test('it decides nothing that the look does not bear out', async () => {
+    const build = failing(async () => {
+      build.shows({ ...running, b: waiting('ContainerCreating') });
+      return true;
+    });
+    build.after(60_000);
+    await looked();
+    expect(build.state('a')).toBe('running');
+    expect(build.clock.nextAt).toBeUndefined();
+  });
+
+  test('it decides once the look has shown nothing else', async () => {
+    let looks = 0;
+    const build = failing(async () => {
+      looks++;
+      return true;
+    });
+    build.after(14_999);
+    await looked();
+    expect(looks).toBe(0);
+    build.after(1);
+    await looked();
+    expect(build.state('a')).toBe('pullFailed');
+    expect(looks).toBe(1);
+  });
+
+  test('it waits as long as the server cannot be asked, and asks again every five seconds', async () => {
+    let looks = 0;
+    let isThere = false;
+    const build = failing(async () => {
+      looks++;
+      return isThere;
+    });
+    for (let seconds = 0; seconds < 60; seconds++) {
+      build.after(1_000);
+      await looked();
+    }
+    expect(build.state('a')).toBe('pulling');
+    expect(looks).toBe(10);
+    isThere = true;
+    build.after(5_000);
+    await looked();
+    expect(build.state('a')).toBe('pullFailed');
+  });
+
+  test('what is seen while it looks is believed, and a build that is closed meanwhile is left alone', async () => {
+    const answer: { give?: (isKnown: boolean) => void } = {};
+    const look = (): Promise<boolean> =>
+      new Promise((resolve) => {
+        answer.give = resolve;
+      });
+    const seen = failing(look);
+    seen.after(20_000);
+    seen.shows({ ...running, b: waiting('ContainerCreating') });
+    expect(seen.state('a')).toBe('running');
+    answer.give?.(true);
+    await looked();
+    expect(seen.state('a')).toBe('running');
+
+    const closed = failing(look);
+    closed.after(20_000);
+    closed.actors.close();
+    answer.give?.(true);
+    await looked();
+    expect(closed.state('a')).toBe('pulling');
+    expect(closed.clock.nextAt).toBeUndefined();
+  });
+});
+
 describe('time', () => {
   test('one timer serves a build; what is due is decided before a late observation is believed', () => {
     const build = TestBuild.ready({ direct: true });

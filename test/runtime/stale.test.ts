@@ -3,8 +3,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import {
+  broken,
   clientWith,
   clockThatHolds,
   eventually,
@@ -19,6 +21,8 @@ import {
 
 let stand: Stand;
 let isDeaf = false;
+let isBlind = false;
+let looks = 0;
 beforeAll(async () => {
   stand = await startStand();
 });
@@ -29,6 +33,10 @@ function deafClient(): KubeClient {
   return clientWith(stand, {
     openWatch: async (...asked) => (isDeaf ? Promise.reject(unreachable()) : stand.admin.openWatch(...asked)),
     list: async (...asked) => (isDeaf ? Promise.reject(unreachable()) : stand.admin.list(...asked)),
+    get: async (...asked) => {
+      looks++;
+      return isBlind ? Promise.reject(unreachable()) : stand.admin.get(...asked);
+    },
   });
 }
 
@@ -54,6 +62,44 @@ it('a step that runs is not timed out as a pull although no watch has told of it
   expect(await runtime.waitContainer(build, 'a')).toMatchObject({ outcome: 'terminated', exitCode: 4 });
   await runtime.removeBuild(build);
   rmSync(go);
+});
+
+it('a pull that failed is not failed for good by time while nobody can see the pod', async () => {
+  const graceMs = 777_777;
+  let offsetMs = 0;
+  const held = new Set<() => void>();
+  const clock: Clock = {
+    now: () => systemClock.now() + offsetMs,
+    schedule: (delayMs, callback) => {
+      if (delayMs < graceMs - 20_000 || delayMs > graceMs) return systemClock.schedule(delayMs, callback);
+      held.add(callback);
+      return { cancel: () => void held.delete(callback) };
+    },
+  };
+  const runtime = await stand.open({
+    client: deafClient(),
+    owner: 'worker-3',
+    clock,
+    grace: { permanentMs: graceMs, transientMs: graceMs },
+  });
+  const build = await runtime.setupBuild(spec(broken('a'), step('b', 'true')));
+  await runtime.assembleBuild(build);
+  const launched = runtime.runContainer(build, 'a');
+  await eventually(() => {
+    isDeaf = held.size > 0;
+    return isDeaf;
+  }, 'its grace runs');
+  stand.cluster.dropConnections();
+  isBlind = true;
+  looks = 0;
+  offsetMs = graceMs;
+  for (const callback of held) callback();
+  await eventually(() => looks > 1, 'it looks again and again');
+  expect(runtime.inspectContainer(build, 'a').outcome).toBeNull();
+  isBlind = false;
+  expect(await launched).toMatchObject({ outcome: 'pullFailed' });
+  isDeaf = false;
+  await runtime.removeBuild(build);
 });
 
 it('a pod that is gone is found to be gone although no watch has told of it', async () => {
