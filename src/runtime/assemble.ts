@@ -120,8 +120,7 @@ async function untilWaiting(core: Core, record: BuildRecord): Promise<void> {
   /** Until it is done or over, or has taken too long; and so it is still after a look past the watch. */
   const wait = async (isDone: () => boolean, limitMs: number): Promise<void> => {
     const endAt = core.clock.now() + limitMs;
-    for (;;) {
-      const leftMs = Math.max(0, endAt - core.clock.now());
+    for (let leftMs = limitMs; ; leftMs = Math.max(0, endAt - core.clock.now())) {
       const done = await untilOr(core.clock, record.waiters, () => (isDone() || isOver() ? true : undefined), leftMs);
       if (isDone() || hasEnded(record)) return;
       await look(core, record);
