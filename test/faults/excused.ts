@@ -49,6 +49,11 @@ const excused: readonly Excuse[] = [
     why: 'within the limit of 1 s no answer may come, and then it is deleted by force',
   },
   {
+    test: 'matrix > pulling, ',
+    faults: /^compacted and dropped$/,
+    why: 'no list may come through until the kubelet has failed twice, and then it is no longer pulling',
+  },
+  {
     test: 'health tells of a watch',
     faults: /^(Events forbidden|everything)$/,
     why: 'a watch is not live for long enough to be looked at',

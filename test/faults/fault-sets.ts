@@ -76,8 +76,9 @@ export const faultSets: Readonly<Record<string, readonly FaultRule[]>> = {
     ...(['watchEnd', 'watchCut', 'watchExpired', 'watchInternalError', 'watchMalformed'] as const).map((kind) =>
       request({ kind }, {}, 0.1),
     ),
-    request({ kind: 'logCut' }, logs, 0.1),
-    request({ kind: 'logHang' }, logs, 0.05),
+    // The suite reads few logs, and few of them go on for long enough to be struck.
+    request({ kind: 'logCut' }, logs, 0.5),
+    request({ kind: 'logHang' }, logs, 0.5),
     { fault: { kind: 'resetAfter' }, match: own, rate: 0.02 },
     { fault: { kind: 'eventDrop' }, rate: 0.1 },
     { fault: { kind: 'eventDelay', ms: [0, 1_000] }, rate: 0.1 },

@@ -41,12 +41,19 @@ const names = Object.keys(faultSets).filter(
 let failures = 0;
 for (const name of names) {
   const seeds = name === 'everything' ? Number(values.seeds) : 1;
-  for (let seed = 1; seed <= seeds; seed++) failures += runUnder(name, seed);
+  const strikes = new Map<string, number>();
+  for (let seed = 1; seed <= seeds; seed++) failures += runUnder(name, seed, strikes);
+  const idle = [...new Set(faultSets[name]?.map(({ fault }) => fault.kind))].filter((kind) => !strikes.has(kind));
+  if (idle.length > 0) console.log(`FAILED ${name}: never struck: ${idle.join(', ')}`);
+  failures += idle.length;
 }
 if (failures > 0) process.exitCode = 1;
 
-/** Gives the number of failed tests, at least 1 when the run failed otherwise. */
-function runUnder(name: string, seed: number): number {
+/**
+ * Gives the number of failed tests, at least 1 when the run failed otherwise. Adds to `strikes` how often each kind of
+ * fault struck.
+ */
+function runUnder(name: string, seed: number, strikes: Map<string, number>): number {
   const folder = mkdtempSync(join(tmpdir(), 'podwright-faults-'));
   const file = join(folder, 'report.json');
   const struck = join(folder, 'struck');
@@ -68,16 +75,14 @@ function runUnder(name: string, seed: number): number {
       return 1;
     }
     const { numPassedTests: passed, numFailedTests: failed, numPendingTests: excused, success } = report;
-    const strikes = readStrikes(struck);
-    const idle = [...new Set(faultSets[name]?.map(({ fault }) => fault.kind))].filter((kind) => !strikes.has(kind));
-    const isGood = success && idle.length === 0;
-    const sum = [...strikes.values()].reduce((total, count) => total + count, 0);
+    const now = readStrikes(struck);
+    for (const [kind, count] of now) strikes.set(kind, (strikes.get(kind) ?? 0) + count);
+    const told = now.size === 0 ? '' : `, struck: ${[...now].map(([kind, count]) => `${kind} ${count}`).join(', ')}`;
     console.log(
-      `${isGood ? 'passed' : 'FAILED'} ${name} (seed ${seed}): ${passed} passed, ${failed} failed, ${excused} excused, ${sum} faults struck, ${seconds} s`,
+      `${success ? 'passed' : 'FAILED'} ${name} (seed ${seed}): ${passed} passed, ${failed} failed, ${excused} excused, ${seconds} s${told}`,
     );
-    if (idle.length > 0) console.log(`  never struck: ${idle.join(', ')}`);
     if (!success) console.log(failuresOf(report));
-    return isGood ? 0 : Math.max(1, failed);
+    return success ? 0 : Math.max(1, failed);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,6 +1,10 @@
 /** What goes wrong is told with its cause, in time, and leaves nothing behind. */
+import { existsSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PodwrightError } from '../../src/errors.ts';
+import type { BuildSpec } from '../../src/pod/build-spec.ts';
 import type { Build, Runtime } from '../../src/runtime/runtime.ts';
 import {
   assembled,
@@ -31,6 +35,18 @@ const nowhere = { nodeSelector: { 'no-such': 'node' } };
 /** The pod as the server has it, as text. */
 async function shown({ podName: name }: Build): Promise<string> {
   return JSON.stringify(await stand.admin.get({ resource: 'pods', namespace, name }));
+}
+
+/** A build with a step that does not end when it is asked to. */
+async function runDeaf(more: Partial<BuildSpec>): Promise<Build> {
+  const flag = join(tmpdir(), `podwright-deaf-${process.pid}-${Date.now()}`);
+  const script = `trap '' TERM; touch ${flag}; while :; do sleep 0.1; done`;
+  const build = await runtime.setupBuild({ ...spec(step('a', script)), ...more });
+  await runtime.assembleBuild(build);
+  await runtime.runContainer(build, 'a');
+  await eventually(() => existsSync(flag), 'it hears nothing');
+  rmSync(flag);
+  return build;
 }
 
 describe('time limits', () => {
@@ -94,13 +110,7 @@ describe('time limits', () => {
   });
 
   it('a removal that takes too long is forced', async () => {
-    const build = await runtime.setupBuild({
-      ...spec(step('a', "trap '' TERM; while :; do sleep 0.1; done")),
-      timeouts: { removeMs: 300 },
-      pod: { terminationGracePeriodSeconds: 30 },
-    });
-    await runtime.assembleBuild(build);
-    await runtime.runContainer(build, 'a');
+    const build = await runDeaf({ timeouts: { removeMs: 300 }, pod: { terminationGracePeriodSeconds: 30 } });
     expect(await runtime.removeBuild(build)).toEqual({ gone: true, forced: true, remaining: [] });
     expect(await hasPod(stand, build)).toBe(false);
   });
@@ -155,12 +165,7 @@ describe('cancellation', () => {
   });
 
   it('aborting the signal of a removal ends the call, and another call goes on', async () => {
-    const build = await runtime.setupBuild({
-      ...spec(step('a', "trap '' TERM; while :; do sleep 0.1; done")),
-      pod: { terminationGracePeriodSeconds: 1 },
-    });
-    await runtime.assembleBuild(build);
-    await runtime.runContainer(build, 'a');
+    const build = await runDeaf({ pod: { terminationGracePeriodSeconds: 1 } });
     const removing = runtime.removeBuild(build, { signal: AbortSignal.timeout(100) });
     await expect(removing).rejects.toMatchObject({ code: 'ERR_PODWRIGHT_STOPPED' });
     expect(await runtime.removeBuild(build)).toMatchObject({ gone: true });
