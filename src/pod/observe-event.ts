@@ -70,7 +70,7 @@ function isOfPod(facts: PodFacts, event: KubeEvent): boolean {
 }
 
 /** Two forms: the kubelet's has a count, the scheduler's a series (kubernetes.md §1.1). */
-function countOf(event: KubeEvent): number {
+export function countOf(event: KubeEvent): number {
   return Math.max(1, event.count ?? 1, event.series?.count ?? 1);
 }
 

@@ -13,6 +13,7 @@ import type { Logger } from '../logger.ts';
 import type { AttachmentName } from '../pod/attachments.ts';
 import type { BuildSpec, PhaseTimeouts } from '../pod/build-spec.ts';
 import { defaultTimeouts } from '../pod/build-spec.ts';
+import { countOf } from '../pod/observe-event.ts';
 import { isNewer } from '../pod/observe-pod.ts';
 import type { BuildPlan, PlannedContainer } from '../pod/plan.ts';
 import type { StartStrategy } from '../pod/start-strategy.ts';
@@ -33,7 +34,9 @@ export interface RecordOptions {
   readonly onChange: (build: Build, change: StateChange) => void;
   readonly onSeen: (build: Build, seen: Seen) => void;
   /** A fresh look at the pod, for decisions that stale data must not make. */
-  readonly look: (record: BuildRecord) => Promise<boolean>;
+  readonly look: (record: BuildRecord) => Promise<unknown>;
+  /** The same for a verdict by time, with its cause. Gives false when the pod could not be read. */
+  readonly lookForVerdict: (record: BuildRecord) => Promise<boolean>;
 }
 
 /** Where the build is in its order of verbs; what its pod does is the actors' to say. */
@@ -74,6 +77,8 @@ export class BuildRecord implements PodListener {
   #endSubscription: () => void = () => undefined;
   #early: (() => void)[] = [];
   #isTelling = false;
+  /** By uid, the count that was last told: an Event may come by the watch, by a look and by an adoption. */
+  readonly #eventCounts = new Map<string, number>();
   #cleanups: (() => void)[] = [];
 
   constructor(options: RecordOptions) {
@@ -179,6 +184,9 @@ export class BuildRecord implements PodListener {
     }
     // The node controller's Events about a pod carry no uid (kubernetes.md §0.1).
     if (uid !== undefined && uid !== '' && uid !== this.uid) return;
+    const count = countOf(event);
+    if (count <= (this.#eventCounts.get(event.metadata.uid) ?? 0)) return;
+    this.#eventCounts.set(event.metadata.uid, count);
     const container = this.#nameInPipeline(containerOfFieldPath(fieldPath));
     this.journal.add({
       kind: 'kubeEvent',
@@ -307,12 +315,12 @@ export class BuildRecord implements PodListener {
   }
 
   #newActors(): BuildActors {
-    const { clock, actors: options, look } = this.#options;
+    const { clock, actors: options, lookForVerdict } = this.#options;
     const actors = new BuildActors({
       id: this.handle.id,
       containers: this.#plan.containers.map(({ containerName }) => ({ name: containerName })),
       clock,
-      look: () => look(this),
+      look: () => lookForVerdict(this),
       ...options,
     });
     this.#endSubscription = actors.subscribe((change) => this.#onChange(change));

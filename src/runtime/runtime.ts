@@ -39,7 +39,7 @@ import type {
   TailOptions,
 } from './contract.ts';
 import type { Core } from './core.ts';
-import { look } from './look.ts';
+import { look, lookForVerdict } from './look.ts';
 import { openStep, untilDecidable } from './open-step.ts';
 import { listOrphans, removeOrphan } from './orphans.ts';
 import { BuildRecord, stopped } from './record.ts';
@@ -277,6 +277,7 @@ class PodRuntime implements Runtime {
       onChange: (build, change) => this.#tell({ kind: 'state', build, change }),
       onSeen: (build, seen) => this.#tell({ kind: 'seen', build, seen }),
       look: () => look(this.#core, record),
+      lookForVerdict: () => lookForVerdict(this.#core, record),
     });
     this.#live.set(record.handle.id, record);
     record.onRelease(() => this.#live.delete(record.handle.id));

@@ -102,6 +102,29 @@ it('a pull that failed is not failed for good by time while nobody can see the p
   await runtime.removeBuild(build);
 });
 
+it('why a pull failed is known although no watch tells of Events', async () => {
+  // Without restart rules nothing but an Event says why.
+  const own = await startStand({ profile: '1.34' });
+  const client = clientWith(own, {
+    openWatch: async (path, ...rest) =>
+      path.resource === 'events' ? Promise.reject(unreachable()) : own.admin.openWatch(path, ...rest),
+    list: async (path, options) =>
+      path.resource === 'events' && !/involvedObject.name/.test(options?.fieldSelector ?? '')
+        ? Promise.reject(unreachable())
+        : own.admin.list(path, options),
+  });
+  try {
+    const runtime = await own.open({ client });
+    const build = await runtime.setupBuild(spec(broken('a'), step('b', 'true')));
+    await runtime.assembleBuild(build);
+    expect(await runtime.runContainer(build, 'a')).toMatchObject({ outcome: 'pullFailed', class: 'notFound' });
+    const failures = runtime.inspectBuild(build).story.filter((line) => line.includes('Failed to pull image'));
+    expect(failures).toHaveLength(1);
+  } finally {
+    await own.end();
+  }
+});
+
 it('a pod that is gone is found to be gone although no watch has told of it', async () => {
   const { clock, release } = clockThatHolds(1_111);
   const runtime = await stand.open({ client: deafClient(), owner: 'worker-2', clock });
