@@ -1,6 +1,5 @@
 /** Puts the embedded cluster together, and takes it apart again. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assert } from '../assert.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -14,6 +13,7 @@ import { ApiServer } from './api/server.ts';
 import type { Backend } from './backend/backend.ts';
 import { knownPlaceholders } from './backend/placeholders.ts';
 import { ProcessBackend } from './backend/process.ts';
+import { scratchRoot } from './backend/scratch.ts';
 import { ScriptedBackend } from './backend/scripted.ts';
 import { bootstrap } from './bootstrap.ts';
 import { ApiClient, type HttpTransport, httpTransport } from './client.ts';
@@ -138,7 +138,7 @@ class Cluster implements EmbeddedCluster {
   async start(): Promise<void> {
     const { host = '127.0.0.1', port = 0, tokens = [] } = this.#options;
     if (!this.#inMemory || this.#options.backend !== 'scripted') {
-      this.#directory = await mkdtemp(join(tmpdir(), 'podwright-cluster-'));
+      this.#directory = await mkdtemp(join(scratchRoot(), 'podwright-cluster-'));
     }
     const backend = this.#backend();
     const access = new Access(this.#store, tokens);

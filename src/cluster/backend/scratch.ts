@@ -1,5 +1,6 @@
 /** The folders that stand for a container's file system, and the paths that lead into them. */
 import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Container } from '../types.ts';
 import type { StartRequest } from './backend.ts';
@@ -10,6 +11,11 @@ export interface Scratch {
   readonly terminationLog: string;
   /** The text with the container's mount paths replaced by the folders' paths. */
   readonly inside: (text: string) => string;
+}
+
+/** The folder for folders: their paths stand in scripts as they are, so each must be one word to any shell. */
+export function scratchRoot(): string {
+  return /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
 }
 
 /** Makes the folders of the pod (shared by its containers) and of the container. */

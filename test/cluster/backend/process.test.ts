@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { kill } from 'node:process';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ClusterOptions, type EmbeddedCluster, startCluster } from '../../../src/cluster/index.ts';
 import { type Anything, aPod } from '../memory-client.ts';
 
@@ -124,6 +124,16 @@ test('volumes are shared by the containers of the pod, and their paths work', as
   expect(existsSync(folder)).toBe(true);
   await send(cluster, 'DELETE', `${pods}/p`, { gracePeriodSeconds: 0 });
   await expect.poll(() => existsSync(folder)).toBe(false);
+});
+
+test('a folder for temporary files that is no word to a shell is not used', async () => {
+  vi.stubEnv('TMPDIR', '/tmp/two words');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const cluster = await start();
+  const a = { ...sh('cd /workspace && pwd'), volumeMounts: [{ name: 'w', mountPath: '/workspace' }] };
+  const volumes = [{ name: 'w', emptyDir: {} }];
+  await send(cluster, 'POST', pods, aPod('p', { containers: [a], spec: { volumes } }));
+  expect(ended(await until(cluster, over))).toMatchObject({ exitCode: 0 });
 });
 
 test('variables come from the spec, from secrets and from the pod; the host’s do not', async () => {
