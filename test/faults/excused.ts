@@ -29,6 +29,11 @@ const excused: readonly Excuse[] = [
     why: 'without restart rules only an Event tells the class, and it may be written after causeMs',
   },
   {
+    test: 'why a pull failed is known',
+    faults: /^(Events (dropped|late)|everything$|the cluster's requests reset$)/,
+    why: 'the Event that says why may never be written, or after causeMs',
+  },
+  {
     test: 'a pod without a node',
     faults: /^(Events forbidden|delayed|lists gone 410|everything)$/,
     why: 'the words of the scheduler are an Event, which does not come within the limit of 300 ms',
